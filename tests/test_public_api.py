@@ -11,7 +11,7 @@ import pytest
 
 import synthesizer
 from synthesizer import SynthesizerError
-from synthesizer.data.errors import DataError, OptionError
+from synthesizer.data.errors import ConfigError, DataError, OptionError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed, new_key, seeded
 from synthesizer.measures.settings import ALL_OFF
@@ -163,6 +163,22 @@ def test_a_misspelt_parameter_is_told_the_nearest():
         synthesizer.check(FRAME, OTHER, key=["a"], target="b")
     with pytest.raises(OptionError, match="run: missing a required argument: 'config'"):
         synthesizer.run()
+
+
+def test_an_unknown_parameter_names_the_one_that_has_it():
+    for parameter, instead in {
+        "min_leaf": "write models={'cart': {'min_leaf': ...}}",
+        "target": "write checks={'target': ...}", "data": "hand the frame to fit(frame)",
+        "propper": "did you mean 'proper'?",
+    }.items():  # fmt: skip
+        with pytest.raises(ConfigError) as caught:
+            synthesizer.Synthesizer(**{parameter: 3})
+        assert str(caught.value) == f"{parameter}: no parameter of Synthesizer; {instead}"
+    with pytest.raises(SynthesizerError) as caught:
+        synthesizer.check(FRAME, OTHER, keys=["z"], settings={"tau": 0}, limits={"capp": 1})
+    assert [problem.split(":")[0] for problem in caught.value.problems][:2] == [
+        "settings.tau", "limits.capp",
+    ]  # fmt: skip
 
 
 def test_what_is_said_of_variables_may_be_maps():

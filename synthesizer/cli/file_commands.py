@@ -86,7 +86,7 @@ def check(
     with progress(quiet=quiet or json, ended=False) as listener:
         checked = check_files(
             original, synthetic, control, config=config,
-            asked=asked, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
+            overrides=asked, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
             overwrite=overwrite, listener=listener, problems=problems,
         )  # fmt: skip
     record = checked.record

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,12 +23,13 @@ from synthesizer.config.keys import (
     KeyConfig,
     PanelConfig,
 )
-from synthesizer.data.errors import ConfigError, Problem, Problems
+from synthesizer.data.errors import ConfigError, Problem, Problems, did_you_mean
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.plugins import arranging_keys, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 # Translate arguments of synthpop and other tools into keys of this configuration.
 
@@ -209,22 +211,22 @@ AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
 
 @public
 def load_config(path: str | Path) -> Config:
-    """Read a configuration file.
+    """Return the configuration of a YAML file.
 
     Parameters
     ----------
     path : str or Path
-        A YAML file; relative paths in it are understood from its own directory.
+        A YAML file; paths in it are relative to its directory.
 
     Returns
     -------
     Config
-        For `run`; nothing of it was run and no data were read.
+        For `run`; no data were read.
 
     Raises
     ------
     ConfigError
-        With every problem of form: unknown keys with the nearest name, wrong values.
+        With all problems of form: unknown keys with the nearest name, wrong values.
 
     Examples
     --------
@@ -240,14 +242,14 @@ def load_config(path: str | Path) -> Config:
 
 @public
 def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -> Config:
-    """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+    """Return the configuration of a mapping with the keys of the YAML; see `load_config`.
 
     Parameters
     ----------
     content : mapping
         Keys and values of the YAML.
     base : str or Path, optional
-        Where relative paths begin; the working directory by default.
+        Directory of relative paths; the working directory by default.
 
     Returns
     -------
@@ -257,7 +259,7 @@ def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -
     Raises
     ------
     ConfigError
-        With every problem of form, as in `load_config`.
+        With all problems of form, as in `load_config`.
 
     Examples
     --------
@@ -409,9 +411,32 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
+            problems.append(Problem(f"{key}: unknown key; {instead_of(name, keys)}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
+
+
+def instead_of(name: str, keys: Collection[str], *, python: bool = False) -> str:
+    """Return what to write for an unknown key: the section or model that has it, or a near key.
+
+    Examples
+    --------
+    >>> instead_of("min_leaf", ["m"]), instead_of("target", ["m"], python=True)
+    ('write models: {cart: {min_leaf: ...}}', "write checks={'target': ...}")
+    """
+    kinds = {"checks": CheckSettings, "limits": LimitConfig}
+    path = [[section, name] for section, kind in kinds.items() if name in kind.model_fields]
+    if not path:
+        entries = sorted(Registry.load().entries(), key=lambda entry: entry.name != "cart")
+        having = (e.name for e in entries if name in signature(e.model_class).parameters)
+        path = [["models", model, name] for model in having]
+    if not path:
+        return nearest(name, keys).removeprefix("; ")
+    text = "..."
+    for key in reversed(path[0][1:]):
+        text = f"{{{key!r}: {text}}}" if python else f"{{{key}: {text}}}"
+    near = did_you_mean(name, keys)
+    return f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {near}' if near else ''}"
 
 
 def _add_dotted(

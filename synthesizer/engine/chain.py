@@ -261,7 +261,7 @@ class FittedChain(Source):
     @property
     def keeps_rows(self) -> bool:
         """Whether any variable is kept as it is (partial synthesis)."""
-        return any(step.kept is not None for step in self.strata[0].replicates[0])
+        return any(step.copied_column is not None for step in self.strata[0].replicates[0])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -426,7 +426,7 @@ def _check_steps(
         s
         for s in steps
         if isinstance(s.value_model, FittedCareerModel)
-        or (s.kept is not None and s.variable.name == frame.drawn_career)
+        or (s.copied_column is not None and s.variable.name == frame.drawn_career)
     ]
     if len(careers) != frame.n_careers:
         raise ValueError("a panel has one career, a table none")
@@ -576,7 +576,9 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
         return screen.closest(step.variable, step.predictors, most, needed)
 
     return tuple(
-        step if step.most is None else replace(step, predictors=chosen(step, step.most))
+        step
+        if step.max_predictors is None
+        else replace(step, predictors=chosen(step, step.max_predictors))
         for step in steps
     )
 

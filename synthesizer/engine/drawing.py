@@ -114,7 +114,7 @@ def draw_block(
             if isinstance(step.value_model, FittedCareerModel):
                 table = _opened(step, step.value_model, frame, table, rng)
                 continue
-            if step.kept is not None:
+            if step.copied_column is not None:
                 units = np.arange(start, stop)
                 by_person = isinstance(table, PanelTable) and not table.index.is_open
                 if by_person and step.careers is not None and name == frame.drawn_career:

@@ -288,7 +288,7 @@ class Entry:
 
 
 class Registry:
-    """Conditional models by name; an ordinary object that is passed to whoever needs it.
+    """Conditional models by name.
 
     Examples
     --------
@@ -336,16 +336,16 @@ class Registry:
         Parameters
         ----------
         name : str
-            Not taken yet; what configurations call the model.
+            New name of the model in configurations.
         model_class : type
             A subclass of `ConditionalModel`.
         package : str, optional
-            Who offers it; by default the package that defines the class.
+            Package of the model; by default that of the class.
 
         Raises
         ------
         ModelError
-            If the name is taken or the class is no `ConditionalModel`.
+            If the name exists or the class is no `ConditionalModel`.
 
         Examples
         --------
@@ -363,7 +363,7 @@ class Registry:
 
     @public
     def with_plugins(self, modules: Iterable[str]) -> Self:
-        """Return a registry that also has the models of plug-ins; this one stays as it is.
+        """Return a copy of the registry with the models of plug-ins.
 
         Importing a module runs its code: name only modules that you trust.
 
@@ -376,8 +376,7 @@ class Registry:
         Raises
         ------
         ConfigError
-            With every module that cannot be imported, offers no model, offers what is no model,
-            or uses a name that is taken.
+            With each module that cannot be imported, has no valid model, or uses an existing name.
 
         Examples
         --------
@@ -445,7 +444,7 @@ MODELS = ...
         text = (
             f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
             f"{', '.join(self.names)}; a model of your own: name its module "
-            "under plugins (--set plugins=[MODULE]), or install its package or extension"
+            "under plugins, or install its package or extension"
         )
         raise ConfigError(Problem(text, "unknown_model", (name,)))
 
@@ -467,7 +466,7 @@ MODELS = ...
         Raises
         ------
         ModelError
-            If it is under none.
+            If it is not registered.
 
         Examples
         --------
@@ -486,7 +485,7 @@ MODELS = ...
         return self.get(name).fitted_type
 
     def name_of_fitted(self, fitted: type) -> str:
-        """Return the name of a model whose fit returns a class: what a saved model holds.
+        """Return the name of the model whose fit returns a class, for saved models.
 
         Raises
         ------
@@ -516,17 +515,17 @@ MODELS = ...
         name : str
             A registered name or a synthpop alias of one.
         options : mapping, optional
-            As read from YAML. Other names of options (``option_aliases``) are understood; a whole
-            number serves as a float; text never serves as a number. An option that takes a
-            model is given as a name or as ``{model: NAME, OPTION: VALUE, ...}``.
+            Options from YAML, also by their aliases (``option_aliases``). A whole number is valid
+            for a float, a text is not. A model as an option is a name or
+            ``{model: NAME, OPTION: VALUE, ...}``.
         usual : mapping, optional
-            Options by registered name, for this model and every model inside it, at any depth and
-            also where it is a default; ``options`` come before them.
+            Options by registered name, for this model and all models inside it; ``options``
+            replace them.
 
         Raises
         ------
         ConfigError
-            With every unknown, missing, mistyped or forbidden option.
+            With all unknown, missing or wrong options.
 
         Examples
         --------
@@ -583,7 +582,7 @@ options
         """Return the JSON Schema of a model's options.
 
         Types and defaults come from the dataclass, descriptions from the Parameters section of
-        its docstring; aliases are listed as properties of their own.
+        its docstring; aliases are separate properties.
         """
         model_class = self.get(name)
         types = option_types(model_class)

@@ -1,10 +1,9 @@
-"""Advice that was tried: which other setting mends the worst finding of a verdict.
+"""Try other settings for the worst finding of a verdict, and advise one that helps.
 
-The present setting and up to three others are fitted on the same random half of the records, with
-the same draws. Each synthesis is held against both halves: persons of the fitted half beside those
-of the other one, and its tables against the other half alone. The best of several is the luckiest
-of them, too: it is advised only if it helps again on another random half. Nothing but the table of
-these trials is written.
+The present setting and up to three others are fitted to the same random half of the records with
+the same draws. Risk is measured by comparing training with holdout records, utility on the holdout
+half. The best of several settings may be best by chance, so it must help on another random half,
+too.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from synthesizer.plan.plan import Plan, prepare
 from synthesizer.report.decision import Advised, Trial, finding_of, trial_of
 
 MAX_OTHERS = 3
-"""Settings that are tried beside the present one."""
+"""Settings tried beside the present one."""
 MANY_LEVELS, MIN_LEVEL_ROWS = 40, 20
-"""Levels of a code of many, and rows of each where such a code is grouped."""
+"""Levels from which a code is grouped, and rows of each group."""
 FEW_PREDICTORS = 5
-"""Variables that each one is drawn by where fewer are tried."""
+"""Predictors of each variable where fewer are tried."""
 PRESENT = "present setting"
 Changes = Mapping[tuple[str, ...], Any]
 """Values by the path of their key; None is the default."""
@@ -54,10 +53,10 @@ def advise(
     overwrite: bool = False,
     listener: Listener = silent,
 ) -> Advised:
-    """Return which setting mends the worst finding of the verdict, after trying two or three.
+    """Return the setting that helps most with the worst finding of the verdict.
 
-    The present setting and the others are fitted on the same half of the confidential data, which
-    takes about as long as so many runs on half of the data. No dataset is written.
+    The present setting and two or three others are fitted to the same half of the data. This takes
+    as long as three or four runs on half of the data. No dataset is written.
 
     Parameters
     ----------
@@ -70,20 +69,20 @@ def advise(
     json : path, optional
         File for all numbers (mode 0600).
     overwrite : bool
-        Whether an existing file is replaced.
+        Whether to replace an existing file.
     listener : Listener, optional
-        Is told about the progress.
+        Receives the progress.
 
     Returns
     -------
     Advised
-        The finding, a row for each setting (excess persons and figures of risk as shares, use as
-        mean S_pMSE of pairs), and the setting that is advised. Confidential.
+        The finding, a row for each setting (risk as shares, use as mean S_pMSE of pairs), and the
+        advised setting. Confidential.
 
     Raises
     ------
     ConfigError
-        With every problem of configuration, data and file; if whole datasets are made.
+        With all problems of configuration, data and file, or if an extension makes whole datasets.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def advise(
 
 
 def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
-    """Try the present setting, others for its worst finding, and the best of them again."""
+    """Return the trials: the present setting, others for its worst finding, and the best again."""
     seed, limits = plan.seed, plan.limits
     present = _on_half(plan, seed)
     subject, finding = finding_of(verdict(present, limits))
@@ -116,25 +115,25 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     if base is None or subject is None or finding is None:
         return made
     likely = _likely(subject, base, plan, present)
-    own = {PRESENT: (plan, "as configured")} | _plans(base, plan, likely)
-    listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
+    plans = {PRESENT: (plan, "as configured")} | _plans(base, plan, likely)
+    listener.say(f"to try: {len(plans) - 1} settings, each for as long as the present one took")
 
-    def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
+    def trials_of(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
-            setting, why = own[name]
+            setting, why = plans[name]
             listener.say(f"on half of the data: {name} ({why})")
             with suppress(SynthesizerError):  # a half can be too small for a setting
                 yield trial_of(name, _on_half(setting, seed), limits, subject, finding.key)
 
     first = trial_of(PRESENT, present, limits, subject, finding.key)
-    trials = (first, *tried([*own][1:], seed))
+    trials = (first, *trials_of([*plans][1:], seed))
     made = made.model_copy(update={"finding": finding, "subject": subject, "trials": trials})
     names = () if made.best is None else (PRESENT, made.best.setting)
-    return made.model_copy(update={"again": (*tried(names, seed.child("another half")),)})
+    return made.model_copy(update={"again": (*trials_of(names, seed.child("another half")),)})
 
 
 def _on_half(plan: Plan, seed: Seed) -> CheckResults:
-    """Return the checks of a synthesis of one half beside the other, the same for all plans."""
+    """Return the checks of a synthesis of one half with the other half as holdout."""
     whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
     units, refit = groups_of(whole), partial(plan.refit, None, seed)
     run = next(half_runs(whole, refit, m=plan.m, seed=seed, units=units))
@@ -145,18 +144,18 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
     return checking.finish()
 
 
-# What is tried for a finding.
+# Settings for a finding.
 
 
 def _likely(
-    subject: Subject, base: Config, plan: Plan, found: CheckResults
+    subject: Subject, base: Config, plan: Plan, results: CheckResults
 ) -> Iterator[tuple[Changes, str]]:
     """Yield changes of the configuration that may mend a finding, the likeliest first, and why."""
     steps, for_use = plan.spec.steps, subject == "use"
     offers = _offers(plan, for_use=for_use)
     if for_use and 2 * len(offers) < len(steps):
-        yield {("default_method",): DEFAULT_SET}, "trees follow what the present models do not"
-    tables = found.utility.tables if for_use and found.utility is not None else None
+        yield {("default_method",): DEFAULT_SET}, "trees find more than the present models"
+    tables = results.utility.tables if for_use and results.utility is not None else None
     for row in () if tables is None else tables.worst(2, 1):
         later = [step for step in steps if step.variable in row.variables][-1]
         if not later.model.truer() and not later.is_fixed:
@@ -166,7 +165,7 @@ def _likely(
         yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}, "fewer rare levels"
     if offers:
         name = Counter(name for name, _ in offers).most_common(1)[0][0]
-        model = next(model for own, model in offers if own == name)
+        model = next(model for other, model in offers if other == name)
         for options, why in model.truer() if for_use else model.safer():
             changed = {key: v for key, v in options.items() if getattr(model, key) != v}
             yield {("models", name, key): value for key, value in changed.items()}, why
@@ -198,4 +197,4 @@ def _plans(
         reasons[name] = why
     plans, *_ = plans_of(settings, plan.registry, plan.seed)
     others = [*plans.items()][1 : 1 + MAX_OTHERS]
-    return {name: (own, reasons[name]) for name, (_, own) in others}
+    return {name: (changed, reasons[name]) for name, (_, changed) in others}

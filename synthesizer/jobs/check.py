@@ -1,12 +1,13 @@
-"""One front for checks: of frames, tables, panels and files, whoever made them."""
+"""Check synthetic frames, tables, panels and files of any program."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,7 +20,7 @@ from synthesizer.config.keys import DataConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, Problem, Problems, SynthesizerError
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.formats import beside, keys_of
 from synthesizer.data.guessing import Declared, declarations_of
@@ -52,7 +53,7 @@ from synthesizer.report.record import (
 )
 
 DataOrPath = Data | str | Path
-"""Data, or the file that holds them."""
+"""Data, or the path of a file."""
 
 
 @public
@@ -72,35 +73,35 @@ def check(
     workers: int = 1,
     listener: Listener = silent,
 ) -> CheckResults:
-    """Return risk, utility and verdict of synthetic data, whoever made them.
+    """Return risk, utility and verdict of synthetic data, also of another program.
 
     Parameters
     ----------
     original : DataFrame, Table, RawTable or path
-        Confidential records that the synthetic data were made from, shape (n, p); the persons of
-        a panel, or of groups, where all data are a `View`.
+        Confidential records that the synthetic data were made from, shape (n, p).
     synthetic : one or a sequence of them
-        Synthetic datasets of any sizes; the directory of a run stands for its datasets.
+        Synthetic datasets of any sizes; a directory of a run counts as its datasets.
     holdout : the same, optional
-        Records of the same population that the synthesis never saw. Needed for memorisation,
-        attacks and the train-holdout test; utility is judged beside them.
+        Records of the same population that were not used for the synthesis. Memorisation,
+        attacks and the train-holdout test need them; utility is compared with them.
     keys, target : optional
-        What an intruder knows and seeks; suggested from the original when absent.
+        Columns that an intruder knows, and one that an intruder wants to know; by default
+        suggested from the original.
     settings : CheckSettings or mapping, optional
-        Keys under ``checks:`` of a configuration: what is computed, and how, such as
+        Keys under ``checks:`` of a configuration, such as
         ``{"groups": {"age": 5}, "fits": ["income ~ age"], "attacks": False}``.
     limits : LimitConfig or mapping, optional
-        Keys under ``limits:``, by which the verdict judges, such as ``{"profile": "elemam"}``.
+        Keys under ``limits:`` for the verdict, such as ``{"profile": "elemam"}``.
     config : path, mapping or Config, optional
-        Configuration of a run: how files are read, kinds, how rows belong together, weights,
-        checks, limits, and how such data are made. All arguments above go before it.
+        Configuration of a run: format of files, kinds, panel, weights, checks, limits. The
+        arguments above replace its keys.
     declared : mapping of str to mapping or Declaration, optional
         Kinds and missing codes of variables, such as ``{"income": {"missing": ["-8"]}}``; inferred
-        where absent. Not for files, whose variables are in ``config``.
+        by default. For files write them in ``config``.
     only : {"risk", "utility"}, optional
-        Compute one of both.
+        Compute only one of both.
     seed : int or Seed
-        Decides everything that is random, in [0, 2**63).
+        Seed of everything that is random, in [0, 2**63).
     workers : int
         Threads of the propensity trees; they do not change the result.
     listener : Listener, optional
@@ -110,12 +111,13 @@ def check(
     -------
     CheckResults
         ``verdict``, ``risk``, ``utility``, ``summary`` and ``figures``; ``exceeded()`` lists
-        limits that are exceeded. Rates are in [0, 1]; ``failed`` lists what could not be computed.
+        exceeded limits, ``failed`` what could not be computed; ``plot()`` draws the verdict and the
+        worst tests. Rates are in [0, 1].
 
     Raises
     ------
     SynthesizerError
-        With every problem of data, settings and configuration, before anything is computed.
+        With all problems of data, settings and configuration, before anything is computed.
 
     Examples
     --------
@@ -127,37 +129,51 @@ def check(
     >>> check(people, people, only="utility").summary.mean_two_way
     0.0
     """
-    several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
-    given = {"keys": keys, "target": target}
-    asked = {
-        "checks": {**_named(settings), **{k: v for k, v in given.items() if v is not None}},
-        "limits": _named(limits),
-    }
-    every = [original, *several, *([] if holdout is None else [holdout])]
-    are_paths = {isinstance(one, str | Path) for one in every}
-    if len(are_paths) > 1:
-        raise DataError("original, synthetic and holdout must be all files, or all data")
+    given = {k: v for k, v in {"keys": keys, "target": target}.items() if v is not None}
+    overrides = {"checks": {**_named(settings), **given}, "limits": _named(limits)}
     common: dict[str, Any] = {"seed": seed, "workers": workers, "listener": listener}
-    if are_paths == {True}:
-        if declared is not None:
-            raise DataError("declared: write kinds of files under variables of config")
-        first, *others = (Path(str(one)) for one in every)
-        control = None if holdout is None else others.pop()
-        files = check_files(first, others, control, config=config, asked=asked, only=only, **common)
-        return files.record.results
-    problems, has_control = Problems(), holdout is not None
-    plan, notes = _plan(config, asked, only, "data", problems, has_control=has_control)
-    said = problems.attempt(declarations_of, declared)
-    numbered = (f"synthetic dataset {number}" for number, _ in enumerate(several, 1))
-    names = ["the original", *numbered, *(["the holdout"] if has_control else [])]
-    data = _compared(plan, problems, original, several, holdout, names)
-    data = replace(data, declared={**(data.declared or {}), **(said or {})})
-    results = check_data(data, plan, notes=notes, problems=problems, **common)
-    return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+    several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
+    with _under_parameters(overrides["checks"], given):
+        every = [original, *several, *([] if holdout is None else [holdout])]
+        are_paths = {isinstance(one, str | Path) for one in every}
+        if len(are_paths) > 1:
+            raise DataError("original, synthetic and holdout must be all paths, or all frames")
+        if are_paths == {True}:
+            if declared is not None:
+                raise DataError("declared: for files write it in config, under variables")
+            first, *others = (Path(str(one)) for one in every)
+            control = None if holdout is None else others.pop()
+            files = check_files(
+                first, others, control, config=config, overrides=overrides, only=only, **common
+            )
+            return files.record.results
+        problems, has_control = Problems(), holdout is not None
+        plan, notes = _plan(config, overrides, only, "data", problems, has_control=has_control)
+        declarations = problems.attempt(declarations_of, declared)
+        numbered = (f"synthetic dataset {number}" for number, _ in enumerate(several, 1))
+        names = ["the original", *numbered, *(["the holdout"] if has_control else [])]
+        data = _compared(plan, problems, original, several, holdout, names)
+        data = replace(data, declared={**(data.declared or {}), **(declarations or {})})
+        results = check_data(data, plan, notes=notes, problems=problems, **common)
+        return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+
+
+@contextmanager
+def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[None]:
+    """Name the parameters of `check` in problems of keys under ``checks``."""
+    try:
+        yield
+    except SynthesizerError as error:
+        names = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
+        places = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
+        raise type(error)(
+            Problem(names.get(place, p[: len(place)]) + p[len(place) :], p.code, p.names)
+            for place, p in zip(places, error.problems, strict=True)
+        ) from error
 
 
 def _named(options: Any) -> dict[str, Any]:
-    """Return options that were set by key."""
+    """Return the options that are set, by key."""
     if isinstance(options, CheckSettings | LimitConfig):
         return {name: getattr(options, name) for name in options.model_fields_set}
     return dict(options or {})
@@ -165,7 +181,7 @@ def _named(options: Any) -> dict[str, Any]:
 
 def _plan(
     config: AnyForm | None,
-    asked: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     only: Axis | None,
     origin: str,
     problems: Problems,
@@ -173,43 +189,43 @@ def _plan(
     has_control: bool,
     made: Synthesis | None = None,
 ) -> tuple[FilesPlan, list[str]]:
-    """Return what is computed and held against limits, and which limits are not.
+    """Return the plan of the checks, and notes on limits that are not checked.
 
-    Faults are added to the problems and left out, but for those that leave open what the persons
-    of a panel are. ``asked`` are keys that go before the configuration, ``origin`` is the path of
-    the original where it names none, ``made`` is how a manifest says that the data were made.
+    Faulty settings are added to the problems and left out; a faulty panel raises ConfigError.
+    ``overrides`` replace keys of the configuration, ``origin`` is the path of the original,
+    ``made`` is how the data were made according to a manifest.
     """
-    named = {section: content for section, content in asked.items() if content}
+    named = {section: content for section, content in overrides.items() if content}
     path = {"data": {"path": origin}}
     content = {**path, **config} if isinstance(config, Mapping) else config or path
-    found = problems.attempt(sound_config, content, named, problems)
+    loaded = problems.attempt(sound_config, content, named, problems)
     if has_faulty_panel(problems):
         raise ConfigError(problems)
-    found = found or read_config(path)
+    loaded = loaded or read_config(path)
     if config is not None:
-        made = made or Synthesis(proper=found.proper, kept=found.keep, redrawn=found.redraws)
-        made = replace(made, may_keep=bool(found.keep), public=found.public_variables)
-    checks = found.measuring
+        made = made or Synthesis(proper=loaded.proper, kept=loaded.keep, redrawn=loaded.redraws)
+        made = replace(made, may_keep=bool(loaded.keep), public=loaded.public_variables)
+    checks = loaded.measuring
     if only in ("risk", "utility"):
         checks = checks.about(only)
     elif only is not None:
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
-    limits, notes = _looked_at(found.limits, _axes(checks), has_control=has_control)
+    limits, notes = _looked_at(loaded.limits, _axes(checks), has_control=has_control)
     plan = FilesPlan(
-        config=found, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
+        config=loaded, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
     )
     problems += setting_problems(plan, has_control=has_control)
     return plan, notes
 
 
 def _axes(checks: CheckSettings) -> list[Axis]:
-    """Return what is computed."""
+    """Return whether risk, utility or both are computed."""
     every: tuple[Axis, ...] = ("risk", "utility")
     return [axis for axis in every if checks.looks_at(axis)]
 
 
 def _compared(plan: FilesPlan, problems: Problems, *data: Any) -> ComparedData:
-    """Return the data as the configuration arranges them; raises DataError with all problems."""
+    """Return the data arranged by the configuration; raises DataError with all problems."""
     compared = problems.attempt(plan.compared, *data)
     if compared is None:
         raise DataError(dict.fromkeys(problems))
@@ -221,7 +237,7 @@ def _compared(plan: FilesPlan, problems: Problems, *data: Any) -> ComparedData:
 
 @dataclass(frozen=True, eq=False)
 class ReadFiles:
-    """Files as they were read; no control where there is none."""
+    """Files that were read."""
 
     original: RawTable
     synthetic: tuple[RawTable, ...]
@@ -229,17 +245,17 @@ class ReadFiles:
     entries: tuple[Mapping[str, str], ...]
     """Name and hash of every file."""
     notes: tuple[str, ...]
-    """What manifests beside the files know of them."""
+    """Notes from manifests beside the files."""
     releases: tuple[Release, ...] = ()
-    """What the ledger beside the original lists."""
+    """Releases in the ledger beside the original."""
 
     @property
     def names(self) -> list[str]:
-        """Of the files as they were typed: the original, the synthetic ones, the control."""
+        """Paths as they were typed: the original, the synthetic files, the control."""
         return [entry["name"] for entry in self.entries]
 
     def text(self, seed: int, content: Mapping[str, Any]) -> str:
-        """Return the text of a JSON file about the files, for the steward."""
+        """Return the text of a JSON file on the files; confidential."""
         head = {
             "confidential": "not for release with the datasets",
             "files": [dict(entry) for entry in self.entries],
@@ -256,29 +272,31 @@ def read_files(
     synthetic: Sequence[Path],
     control: Path | None = None,
     problems: Iterable[str] = (),
-    said: DataConfig | None = None,
+    options: DataConfig | None = None,
     named: Named | None = None,
 ) -> ReadFiles:
-    """Read files to be compared; a result directory of a run stands for its datasets.
+    """Read files to be compared; a result directory of a run counts as its datasets.
 
-    Original and control are read as ``said`` under ``data`` of a configuration. Where a file cannot
-    be read, ``problems`` are raised with it, and columns that somebody ``named`` and others lack.
+    Original and control are read by ``options``, which is ``data:`` of a configuration. If a file
+    cannot be read, the error has also ``problems`` and the columns ``named`` that other files lack.
     """
-    said = said or DataConfig.model_construct()
+    options = options or DataConfig.model_construct()
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
-    ours = [original, *([] if control is None else [control])]
+    confidential = [original, *([] if control is None else [control])]
     files: dict[int, RawTable] = {}
-    for place, path in enumerate(inputs):
+    for number, path in enumerate(inputs):
         with faults.gathered():
-            how = said.reading if path in ours else FileOptions()
-            if path not in ours and (said.header_row or said.names):
-                how["header_row"] = 1  # no names are sought in a release of such a file
-            how["encoding"] = _encoding(path, said.encoding, is_ours=path in ours)
+            how = options.reading if path in confidential else FileOptions()
+            if path not in confidential and (options.header_row or options.names):
+                how["header_row"] = 1  # a release has its names in row 1
+            how["encoding"] = _encoding(
+                path, options.encoding, is_confidential=path in confidential
+            )
             if path != original or control is not None:  # of these that have such keys
                 how["of_format"] = keys_of(path, how)
-            files[place] = read_path(path, min_rows=1, **how)
+            files[number] = read_path(path, min_rows=1, **how)
     releases = faults.attempt(read_releases, original) or ()
     if faults:
         columns = {number: raw.names for number, raw in files.items() if number <= len(paths)}
@@ -286,10 +304,13 @@ def read_files(
         lacking = () if named is None else named.lacking(original_names, columns)
         raise DataError(dict.fromkeys([*problems, *lacking, *faults]))
     hashes = {
-        path: sha256(path, beside(path, said.reading) if path in ours else ()) for path in inputs
+        path: sha256(path, beside(path, options.reading) if path in confidential else ())
+        for path in inputs
     }
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
-        raise DataError(f"{control}: the control is one of the other files; it must be of others")
+        raise DataError(
+            f"{control}: the control is one of the other files; name a file of other persons"
+        )
     return ReadFiles(
         original=files[0],
         synthetic=tuple(files[number] for number in range(1, 1 + len(paths))),
@@ -300,11 +321,11 @@ def read_files(
     )
 
 
-def _encoding(path: Path, encoding: str | None, *, is_ours: bool) -> str | None:
-    """Return the encoding of a file; None of text that says its own, as UTF-8 does."""
+def _encoding(path: Path, encoding: str | None, *, is_confidential: bool) -> str | None:
+    """Return the encoding of a file; None if the file itself marks it."""
     content = None if encoding is None else csv_bytes(path)
-    if content is None:  # of other formats those of a release are UTF-8
-        return encoding if is_ours else None
+    if content is None:  # a release in another format is UTF-8
+        return encoding if is_confidential else None
     return None if find_encoding(content, path.name).is_marked else encoding
 
 
@@ -316,30 +337,30 @@ def _datasets(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """What the checks of files found, for the screen, a page and a JSON file."""
+    """Results of the checks of files, for the screen, the report and a JSON file."""
 
     record: Record
-    """Figures, limits that are exceeded, and what is known of the files."""
+    """Figures, exceeded limits and the manifest."""
     files: ReadFiles
     axes: Sequence[Axis]
-    """What was computed."""
+    """Whether risk, utility or both were computed."""
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """The lines of the verdict that were looked at."""
+        """Lines of the verdict that were computed."""
         of_use: tuple[Subject, ...] = ("use",) if "utility" in self.axes else ()
         return (*(("person", "anybody") if "risk" in self.axes else ()), *of_use)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What should be known of the data."""
+        """Notes on the data."""
         results = self.record.results
         of_use = () if results.utility is None else results.utility.notes
         return tuple(dict.fromkeys((*results.risk.notes, *of_use)))
 
     @property
     def text(self) -> str:
-        """All of it as JSON, for the steward."""
+        """The results as JSON; confidential."""
         record = self.record
         content = checks_content(record.results, record.exceeded, verdict=record.verdict)
         seed = record.manifest.seed
@@ -352,7 +373,7 @@ def check_files(
     control: Path | None = None,
     *,
     config: AnyForm | None = None,
-    asked: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     only: Axis | None = None,
     seed: AnySeed = 0,
     workers: int = 1,
@@ -361,23 +382,23 @@ def check_files(
     listener: Listener = silent,
     problems: Iterable[str] = (),
 ) -> CheckedFiles:
-    """Return the checks of files; write the page or the figures to ``out``, by its ending.
+    """Return the checks of files; write the report or the figures to ``out``, by its ending.
 
-    ``asked`` are keys of a configuration that go before ``config``; ``problems`` of reading them
-    are raised with all others. `check` explains the rest.
+    ``overrides`` replace keys of ``config``; ``problems`` of reading them are raised with all
+    others. See `check` for the other parameters.
     """
     faults, has_control = Problems(problems), control is not None
     made = faults.attempt(_synthesis_of, synthetic)
     origin = str(original)
     common: dict[str, Any] = {"has_control": has_control, "made": made}
-    plan, dropped = _plan(config, asked or {}, only, origin, faults, **common)
+    plan, dropped = _plan(config, overrides or {}, only, origin, faults, **common)
     others = [control, *plan.config.data.beside]
     others += [Path(config)] if isinstance(config, str | Path) else []
     read = [original, *synthetic, *filter(None, others)]
     if out is not None:
         is_page = out.suffix.lower() in (".html", ".htm")
         if not is_page and out.suffix.lower() != ".json":
-            faults.append(f"{out} must be named .html (the steward's page) or .json (the figures)")
+            faults.append(f"{out} must be named .html (the report) or .json (the figures)")
         with faults.gathered():
             check_file(out, overwrite=overwrite, read=read)
     files = read_files(original, synthetic, control, faults, plan.config.data, _in_files(plan))
@@ -400,22 +421,22 @@ def check_files(
 
 
 def _in_files(plan: FilesPlan) -> Named:
-    """Return names to look for in files; none where a configuration makes variables of them."""
+    """Return names that files must have; none if the configuration rearranges the columns."""
     return Named((), ()) if plan.config.arranging else Named.of(plan)
 
 
 def _beside_others(
     results: CheckResults, files: ReadFiles, plan: FilesPlan, seed: AnySeed
 ) -> CheckResults:
-    """Return results with what other releases of the original give together with these files.
+    """Return results with the joint risk of these files and other releases of the original.
 
-    All datasets are looked at together beside a control, where those of the others are still there.
+    With a control, all datasets are tested together if those of other releases still exist.
     """
     names, last = files.names, 1 + len(files.synthetic)
     others = others_of(files.releases, (entry["sha256"] for entry in files.entries[1:last]))
     paths = {Path(one.directory, name): h for one in others for name, h in one.datasets.items()}
     counted = None
-    with suppress(SynthesizerError, OSError):  # they are gone, or cannot be compared
+    with suppress(SynthesizerError, OSError):  # deleted, or cannot be compared
         if files.control and others and all(sha256(path) == h for path, h in paths.items()):
             synthetic = (*files.synthetic, *(read_path(path, min_rows=1) for path in paths))
             named = [*names[:last], *map(str, paths), names[-1]]
@@ -427,7 +448,7 @@ def _beside_others(
 
 
 def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySeed) -> Manifest:
-    """Return what is known of files that somebody else made: no model, no predictor, no draw."""
+    """Return the manifest of files of another program: without models, predictors and draws."""
     config, frame, original = plan.config, data.frame, data.original
     n_units = original.n_rows
     panel, groups, numbers = None, None, groups_of(original)
@@ -469,7 +490,7 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
 
 
 def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
-    """Say how synthetic files were made by the first of their manifests; None without one."""
+    """Return how synthetic files were made, from the first manifest; None without one."""
     for path in synthetic:
         manifest = maker_of(path)
         if manifest is not None:
@@ -484,7 +505,7 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
 def _looked_at(
     limits: LimitConfig, axes: Sequence[Axis], *, has_control: bool
 ) -> tuple[LimitConfig, list[str]]:
-    """Return the limits that can be looked at, and which others are not."""
+    """Return the limits that can be checked, and notes on the others."""
     reasons: dict[str, str] = {}
     for key in limits.chosen:
         measure = LIMITS[key][0]
@@ -496,5 +517,10 @@ def _looked_at(
     for why in dict.fromkeys(reasons.values()):
         keys = [f"limits.{key}" for key, other in reasons.items() if other == why]
         are = "are" if len(keys) > 1 else "is"
+<<<<<<< HEAD
         notes.append(f"{', '.join(keys)} {are} not looked at here ({why})")
     return limits.only(limits.chosen.keys() - reasons.keys()), notes
+=======
+        notes.append(f"{', '.join(keys)} {are} not checked here ({why})")
+    return limits.only(limits.asked.keys() - reasons.keys()), notes
+>>>>>>> main

@@ -1,4 +1,4 @@
-"""The checks of data as they are arranged: every problem at once, the figures, what to know."""
+"""Check arranged data: report all problems at once, compute the figures, add the notes."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 
-ASKED = "as asked for"
-"""Why keys and target are those that they are, where somebody named them."""
+NAMED = "as asked for"
+"""Reason of keys and target that the settings name."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Columns that somebody named, which the data must have."""
+    """Columns that settings name, which the data must have."""
 
     names: tuple[str, ...]
     kept_out: tuple[str, ...]
-    """Names that no synthetic dataset needs."""
+    """Columns that synthetic datasets need not have."""
 
     @classmethod
     def of(cls, plan: FilesPlan) -> Named:
-        """Return the columns that settings name; a weight of the configuration may be absent."""
-        checks, asked = plan.checks, plan.asked
+        """Return the columns that settings name, without a weight that only the YAML names."""
+        checks, named = plan.checks, plan.asked
         halves = checks.differential_confidentiality
-        names = [*(checks.keys or ()), checks.target, asked.get("weight") and checks.weight]
+        names = [*(checks.keys or ()), checks.target, named.get("weight") and checks.weight]
         further = _names([part.scenario() for part in checks.scenarios], checks.inference)
         return cls(
             tuple(filter(None, (*names, *further))), tuple(filter(None, (halves.by, halves.units)))
@@ -77,7 +77,7 @@ class Named:
         synthetic: Mapping[int, Sequence[str]],
         control: Sequence[str] | None = None,
     ) -> Iterator[str]:
-        """Say which names the columns of the data lack; None for data that could not be read."""
+        """Yield a problem for names that the data lack; unreadable data are None."""
         every = tuple(dict.fromkeys((*self.names, *self.kept_out)))
         if original is not None:
             yield from _unknown_names(every, original)
@@ -90,10 +90,10 @@ class Named:
 
 
 def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
-    """Yield what is wrong with settings, whatever the data are."""
-    checks, asked = plan.checks, plan.asked
+    """Yield the problems of settings that do not depend on the data."""
+    checks, named = plan.checks, plan.asked
     if not checks.looks_at("risk") and not checks.looks_at("utility"):
-        yield "checks: no check is switched on; switch one on"
+        yield "checks: every check is off; turn one on"
     for number, fit in enumerate(checks.fits, 1):
         problems = Problems()
         problems.attempt(getattr, fit, "names")
@@ -107,12 +107,12 @@ def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
                 yield f"checks.groups: {name!r} is neither a key nor the target; take it out"
     if has_control:
         return
-    halves = asked.get("differential_confidentiality")
+    halves = named.get("differential_confidentiality")
     options = halves if isinstance(halves, Mapping) else {}
-    named = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
-    named += ["attacks"] if asked.get("attacks") and is_on(checks, "attacks") else []
-    for key in named:
-        yield f"checks.{key}: needs a control, records that were kept out of the synthesis"
+    keys = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
+    keys += ["attacks"] if named.get("attacks") and is_on(checks, "attacks") else []
+    for key in keys:
+        yield f"checks.{key}: needs a control: records that were not used for the synthesis"
 
 
 def check_data(
@@ -125,10 +125,10 @@ def check_data(
     listener: Listener = silent,
     problems: Iterable[str] = (),
 ) -> CheckResults:
-    """Return every figure that the plan asks for, of data as they are arranged.
+    """Return all figures of the plan for arranged data.
 
-    ``notes`` stand before those of the data, and so do ``problems``, which are raised with all
-    others before anything is computed; `synthesizer.jobs.check.check` explains the rest.
+    ``notes`` come before those of the data. ``problems`` are raised with all others before anything
+    is computed. See `synthesizer.jobs.check.check` for the other parameters.
     """
     faults = Problems(problems)
     draws = faults.attempt(seeded, seed) or Seed(0)
@@ -138,7 +138,7 @@ def check_data(
     units = settings.differential_confidentiality.units
     if data.counts_persons:
         if units not in (None, data.person):
-            faults.append(f"{_UNITS}: the persons of a panel are split already; take it out")
+            faults.append(f"{_UNITS}: the persons of a panel are split already; delete it")
         others = (name for name in named.kept_out if name != units)
         named, units = replace(named, kept_out=tuple(others)), None
     if data.control is None:
@@ -219,24 +219,24 @@ def check_data(
 def _scenarios(
     data: ComparedData, settings: CheckSettings, columns: _Columns, problems: Problems
 ) -> list[Scenario]:
-    """Return what an intruder knows and seeks, as named or as the original suggests."""
-    first, further = settings.scenario(reason=ASKED), [s.scenario() for s in settings.scenarios]
+    """Return keys and target, as named or as suggested from the original."""
+    first, further = settings.scenario(reason=NAMED), [s.scenario() for s in settings.scenarios]
     if first.keys and first.target:
         return [first, *further]
     if not settings.needs_scenario or problems:
-        # beside what is wrong already nothing is suggested, which is no fault of the data
+        # no suggestion is needed where there are problems
         return further
     return [*(problems.attempt(_suggested, data, first, columns) or []), *further]
 
 
 def _scenario_notes(settings: CheckSettings, scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Say which keys and target were suggested, or that none were found."""
+    """Yield a note on suggested keys and target, or on their absence."""
     if not (settings.keys and settings.target) and settings.needs_scenario:
         yield scenarios[0].reason if len(scenarios) > len(settings.scenarios) else NO_SCENARIO
 
 
 def _as_seen(plan: FilesPlan, data: ComparedData, table: Table) -> Synthesis | None:
-    """Return how the data were made, with kept variables by their names in a row a person."""
+    """Return how the data were made, with the names that kept variables have in rows of persons."""
     made = plan.synthesis
     if made is None or data.frame is None:
         return made
@@ -247,22 +247,22 @@ _UNITS = "checks.differential_confidentiality.units"
 
 
 def _replicates(data: ComparedData, settings: CheckSettings) -> tuple[str, ...]:
-    """Return the replicate weights, which take part in weighted figures only."""
+    """Return the replicate weights, which only weighted figures use."""
     if settings.replicates is None:
         return ()
     return settings.replicates.among(column_names(data.original), but=[settings.weight])
 
 
 def _nothing(data: ComparedData, columns: _Columns) -> Iterator[str]:
-    """Say why no column can be compared."""
+    """Yield the reasons why no column can be compared."""
     yield from _name_problems(data, Named(columns.absent, ()))
     yield from (why for name, why in columns.failed.items() if name not in columns.absent)
     if not columns.failed:
-        yield "there is no variable to compare: name data with columns of the original"
+        yield "no variable can be compared: the data need columns of the original"
 
 
 def _rule_notes(plan: FilesPlan) -> Iterator[str]:
-    """Say which combining rule was taken where nothing says how the data were made."""
+    """Yield a note on the combining rule if it is unknown how the data were made."""
     if plan.synthesis is None and any(fit.rule is None for fit in plan.checks.fits):
         yield (
             "no manifest or configuration says how the data were synthesised: rule simple takes "
@@ -273,14 +273,14 @@ def _rule_notes(plan: FilesPlan) -> Iterator[str]:
 def _weighted(
     data: ComparedData, settings: CheckSettings
 ) -> tuple[ComparedData, CheckSettings, list[str]]:
-    """Read the survey weight as a number; do without what files lack of it, and say so."""
+    """Declare the survey weight as a number; drop survey columns that a file lacks, with notes."""
     every = [column_names(table) for table in (data.original, *data.synthetic)]
     named = {key: getattr(settings, key) for key in ("weight", "strata", "psu")}
     lost = {key: None for key, name in named.items() if name and _lacks(every, name)}
     if settings.replicates is not None and not settings.replicates.among(every[0]):
         lost["replicates"] = None
     notes = [
-        f"checks.{key}: {named.get(key, key)!r} is not in every file; weighted figures do without"
+        f"checks.{key}: {named.get(key, key)!r} is not in every file, so weighted figures ignore it"
         for key in lost
     ]
     weight = named["weight"]
@@ -296,20 +296,20 @@ def _lacks(every: Iterable[Sequence[str]], name: str) -> bool:
 
 
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:
-    """Return the variables that original and synthetic data must have."""
+    """Return variables that original and synthetic data must have."""
     of_scenarios = (name for scenario in scenarios for name in scenario.names)
     of_units = (part for part in questions if part.units == "persons")
     return dict.fromkeys([*of_scenarios, *(name for part in of_units for name in part.names)])
 
 
-# Everything that is wrong with the data, for one error.
+# Problems of the data, for one error.
 
 
 def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
     for fit in settings.fits:
         try:
             names = fit.names
-        except ExpressionError:  # told already
+        except ExpressionError:  # reported by `setting_problems`
             continue
         if person_of_rows(names, data.original, data.person) is None:
             lacking = _name_problems(data, Named(tuple(names), ()))
@@ -317,14 +317,14 @@ def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
 
 
 def _name_problems(data: ComparedData, named: Named) -> Iterator[str]:
-    """Yield names that data lack."""
+    """Yield problems of names that data lack."""
     columns = {number: column_names(one) for number, one in enumerate(data.synthetic, 1)}
     control = None if data.control is None else column_names(data.control)
     yield from named.lacking(column_names(data.original), columns, control)
 
 
 def _unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
-    """Say which names are no columns of the original, and what may be meant."""
+    """Yield a problem for each name that is no column of the original, with the nearest one."""
     for name in dict.fromkeys(names):
         if name not in columns:
             views = values_in_periods(name, columns)
@@ -333,14 +333,14 @@ def _unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str
 
 
 def _lacking_names(names: Iterable[str], columns: Sequence[str], where: str) -> Iterator[str]:
-    """Say in one sentence which columns a file lacks, and which it has in another case."""
+    """Yield one problem with the columns that a file lacks or has in another case."""
     lacking = [name for name in names if name not in columns]
     if not lacking:
         return
     others = [alike for name in lacking if (alike := in_other_case(name, columns))]
     hint = "name columns that all files have"
     if others:
-        hint = f"it has {_quoted(others)}: upper and lower case count, write names alike"
+        hint = f"it has {_quoted(others)}: upper and lower case differ, use the same names"
     yield f"{where} has no column{'s'[: len(lacking) > 1]} {_quoted(lacking)}; {hint}"
 
 
@@ -354,7 +354,7 @@ def _risk_problems(
     scenarios: Sequence[Scenario],
     questions: Sequence[Question],
 ) -> Problems:
-    """Return what stands against the scenarios and the questions of these tables."""
+    """Return the problems of scenarios and questions with these tables."""
     problems = Problems()
     named = [name for name in _names(scenarios, questions) if name in table]
     if not datasets:
@@ -395,7 +395,7 @@ def _control(
     try:
         persons = [*ids, *([] if units is None else [units])]
         _, (control,) = as_tables(table, data.control, names, persons=persons)
-    except DataError as error:  # it is read like a synthetic one, and must not be called so
+    except DataError as error:  # it was read like a synthetic dataset
         raise DataError(
             p.replace("synthetic dataset 1", "control") for p in error.problems
         ) from None
@@ -407,24 +407,24 @@ def _control(
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns that can be compared, and why others cannot."""
+    """Columns that can be compared, and reasons why others cannot."""
 
     names: tuple[str, ...]
     absent: tuple[str, ...] = ()
-    """Those that not all data have."""
+    """Columns that not all data have."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Why a column cannot be compared; absent ones too."""
+    """Reasons by column that cannot be compared, also of absent ones."""
     further: tuple[str, ...] = ()
-    """Those that the original lacks, which are not compared."""
+    """Columns that the original lacks."""
     ids: tuple[str, ...] = ()
     """Identifiers that all data have."""
     notes: tuple[str, ...] = ()
-    """What else is not compared."""
+    """Notes on columns that are not compared."""
 
     @property
     def notes_of_records(self) -> Iterator[str]:
-        """Say what whole records are compared without."""
-        less = "whole {records} are compared without"
+        """Yield notes on columns that comparisons of whole records ignore."""
+        less = "comparisons of whole {records} ignore"
         if self.absent:
             yield f"{less} {', '.join(sorted(self.absent))} (not in all files)"
         for name, why in self.failed.items():
@@ -433,9 +433,9 @@ class _Columns:
 
 
 def _alike(data: ComparedData) -> _Columns:
-    """Look for columns that all data have and that can be read alike, but identifiers.
+    """Return the columns that can be compared: all data have them, and they are no identifiers.
 
-    One that cannot be read does not lose the others.
+    A column that cannot be read is left out alone.
     """
     every = [n for n in column_names(data.original) if not follows(data.original, n)]
     failed = {
@@ -457,9 +457,9 @@ def _alike(data: ComparedData) -> _Columns:
                 failed[name] = why.replace(
                     f"synthetic dataset {len(data.synthetic) + 1}", "control"
                 )
-    own = column_names(data.original)
+    originals = column_names(data.original)
     theirs = dict.fromkeys(name for made in data.synthetic for name in column_names(made))
-    further = tuple(name for name in theirs if name not in own)
+    further = tuple(name for name in theirs if name not in originals)
     ids = [name for name in shared if name not in names and name not in failed]
     notes = [f"identifiers are not compared: {', '.join(ids)}"] if ids else []
     return _Columns(
@@ -473,17 +473,17 @@ def _alike(data: ComparedData) -> _Columns:
 
 
 def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
-    """Return which columns are no identifiers; raises what is wrong with them in any data."""
+    """Return the columns that are no identifiers; raises their problems in any data."""
     table = as_table(data.original, names, data.declared, ids=False)
-    kept = [name for name in names if name in table]
-    _, others = as_tables(table, data.others, kept)
-    if kept and others:
-        check_comparable(table, others, kept)
-    return kept
+    comparable = [name for name in names if name in table]
+    _, others = as_tables(table, data.others, comparable)
+    if comparable and others:
+        check_comparable(table, others, comparable)
+    return comparable
 
 
 def _suggested(data: ComparedData, scenario: Scenario, columns: _Columns) -> list[Scenario]:
-    """Return the scenario with keys and target that the original suggests; none without them."""
+    """Return the scenario with suggested keys and target; empty if there are none."""
     table = as_table(data.original, columns.names, data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
@@ -497,7 +497,7 @@ def _suggested(data: ComparedData, scenario: Scenario, columns: _Columns) -> lis
 
 
 def _is_numbered(column: Column) -> bool:
-    """Whether identifiers are nothing but a number each: 1, 2, 3 and so on."""
+    """Whether identifiers are consecutive numbers."""
     values = column.data[column.is_observed]
     if column.is_coded:
         texts = [column.variable.levels[code] for code in np.flatnonzero(level_counts(column))]
@@ -507,47 +507,50 @@ def _is_numbered(column: Column) -> bool:
     return len(values) > 0 and float(np.ptp(values)) + 1 == len(np.unique(values))
 
 
-# What should be known of the data before their figures are read.
+# Notes on the data.
 
 MOSTLY = 0.5
-"""Share of values that the original lacks above which a column is not compared."""
+"""Share of values missing in the original above which a column is not compared."""
 _FURTHER = "is not in the original, and not compared"
 
 SAME_PEOPLE = 0.5
-"""Share of the control records found in the original above which there is no control."""
+"""Share of control records in the original above which the control is refused."""
 
 
 def _control_notes(whole: Table, control: Table | None) -> list[str]:
-    """Say how many control records are those of the original, and whether that may be chance.
+    """Return a note on control records that are in the original, compared with a new sample.
 
-    Far more of the original's unique records than a new sample could have are no chance. Where
-    most of the control is there, or it has hardly any record, it is no control.
+    Raises DataError if most control records are in the original, or if there are too few.
     """
     if control is None or not len(whole):
         return []
     if control.n_rows < MIN_PERSONS:
         few = plural(control.n_rows, "record")
+<<<<<<< HEAD
         raise DataError(
             f"the control has {few}; name one of {MIN_PERSONS} or more, best of thousands"
         )
+=======
+        raise DataError(f"the control has {few}; name {FEWEST} or more, if possible thousands")
+>>>>>>> main
     control = control.select(whole.names)
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (
-        f"{same:,} of {control.n_rows:,} control {{records}} are in the original too, alike in "
+        f"{same:,} of {control.n_rows:,} control {{records}} equal one of the original in "
         f"all {plural(len(whole.names), 'variable')}"
     )
     if copied_uniques(whole, control, keys=whole.names).alarm is None:
-        return [f"{note}; a new sample may have as many"] if same else []
-    note += ": a control must hold other people, or it shows no risk"
+        return [f"{note}; a new sample could have as many by chance"] if same else []
+    note += "; a control needs other persons, or it hides the risk"
     if same > SAME_PEOPLE * control.n_rows:
         raise DataError(note.replace("{records}", "records"))
     return [note]
 
 
 def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[str]:
-    """Refuse a control that lacks columns or differs in most; ``named`` ones are not looked at.
+    """Yield a problem if a control lacks columns or differs in most; ``named`` are not checked.
 
-    Another column that cannot be compared, such as one that is empty, is left out with a note.
+    Other columns that cannot be compared, such as empty ones, only give a note.
     """
     if data.control is None:
         return
@@ -558,14 +561,14 @@ def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[st
     others = [columns.failed[name] for name in failed if name not in columns.absent]
     if lacking or len(failed) > len(columns.names):
         yield (
-            "the control has another structure than the original: "
+            "the control differs in structure from the original: "
             f"{'; '.join([*([f'it lacks {lacking}'] if lacking else []), *others])}; name a sample "
             "of the same population with the same columns and codes"
         )
 
 
 def _unit_notes(original: Table, control: Table | None, units: str | None) -> list[str]:
-    """Say that persons are named alike in the original and in the control."""
+    """Return a note if original and control share identifiers of persons."""
     if units is None or control is None:
         return []
     column = control[units]
@@ -574,23 +577,23 @@ def _unit_notes(original: Table, control: Table | None, units: str | None) -> li
     if not count:
         return []
     return [
-        f"{count:,} values of {units!r} are in the original and in the control: if they are the "
-        "same persons, take them out of the control; they count as two"
+        f"{count:,} values of {units!r} are in original and control: if they are the same "
+        "persons, delete them from the control"
     ]
 
 
 def _spelling_notes(table: Table, data: ComparedData) -> Iterator[str]:
-    """Say which values are compared as equal although files write them otherwise."""
+    """Yield a note on values that files write differently and that count as equal."""
     others = [written_otherwise(other, table) for other in data.others]
-    if names := dict.fromkeys(name for found in others for name in found):
+    if names := dict.fromkeys(name for one in others for name in one):
         yield (
-            f"{', '.join(names)}: values are written otherwise than in the original (such as 3.0 "
-            "for 3, 1 for 01, TRUE for true, NA for nothing), and compared as equal"
+            f"{', '.join(names)}: files write equal values differently, such as 3.0 for 3, 1 for "
+            "01, TRUE for true, NA for an empty cell; they count as equal"
         )
 
 
 def _unlike_notes(unknown: Mapping[str, float]) -> list[str]:
-    """Say that categories are written differently: whole records then never agree."""
+    """Return notes on levels that files seem to write differently, so that no records agree."""
     return [
         f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the original "
         "lacks: check that both files write it alike"

@@ -29,25 +29,24 @@ def generate(
     workers: int | None = None,
     listener: Listener = silent,
 ) -> tuple[Path, ...]:
-    """Write datasets drawn from a saved model, without the confidential data.
+    """Write datasets drawn from a saved model; the confidential data are not needed.
 
     Parameters
     ----------
     model : SavedModel
-        As loaded or fitted.
+        A loaded or fitted model.
     directory : str or Path
-        Created by the call.
+        Output directory.
     m, rows : int, optional
-        Number of datasets, and rows of each; as many as were fitted by default.
+        Number of datasets, and rows of each (by default as many as the training records).
     seed : int or Seed, optional
-        Decides the draws; that of the fit by default. With a number the key is that of the
-        model.
+        Seed of the draws; by default that of the fit. A number is used with the key of the model.
     overwrite : bool
-        Replace an existing result.
+        Whether to replace an existing result.
     workers : int, optional
         Workers of joblib; all cores by default.
     listener : Listener, optional
-        Is told about the progress.
+        Receives the progress.
 
     Returns
     -------
@@ -57,7 +56,7 @@ def generate(
     Raises
     ------
     ConfigError
-        With everything that is wrong with the request.
+        With all problems of the arguments.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A grid of settings: the configuration, and the plan, of every combination of varied values."""
+"""Make a configuration and a plan of every combination of varied settings."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
 
 KeyPath = tuple[str, ...]
-"""Where a value stands in a configuration."""
+"""Keys that lead to a value in a configuration."""
 
 
 def parts_of(key: str) -> KeyPath:
-    """Return the parts of a path that is written with dots; backticks hold names with dots.
+    """Return the parts of a dotted path; names with dots are in backticks.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def parts_of(key: str) -> KeyPath:
     return tuple(part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", key))
 
 
-# What a grid varies: keys of a configuration and the values that they take.
+# Varied keys and their values.
 
 MAX_SETTINGS = 200
 _ALIKE = "it must be the same for all settings, or they could not be compared"
@@ -46,30 +46,30 @@ REFUSED: Mapping[str, str] = {
     "data": _ALIKE,
     "checks": _ALIKE,
     "limits": "limits change no data; compare against them afterwards",
-    "output": "every setting gets a directory of its own; say --out for the whole",
-    "random_key": f"{_ALIKE}; say --set random_key=none for all",
-    "seed": f"{_ALIKE}; say --set seed=N for all, and m to see how much is chance",
+    "output": "every setting has its own directory; write --out for all of them",
+    "random_key": f"{_ALIKE}; write --set random_key=none for all",
+    "seed": f"{_ALIKE}; write --set seed=N for all; a larger m shows the chance variation",
     "version": "it is the version of the format",
     "plugins": f"{_ALIKE}; name all of them in the configuration, and vary method",
-    "workers": "it changes no data; say --set workers=N",
+    "workers": "it changes no data; write --set workers=N",
 }
-"""Keys that cannot be varied, and why."""
+"""Keys that cannot be varied, and the reasons."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variation:
-    """One key and the values it takes."""
+    """One key and its values."""
 
     key: str
     """As it was written."""
     path: KeyPath
-    """Where it stands in a configuration."""
+    """Its path in a configuration."""
     values: tuple[Any, ...]
-    """Plain values; None stands for the default."""
+    """Plain values; None is the default."""
 
 
 def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
-    """Read ``KEY=VALUE,VALUE,...`` as the values of keys, with every problem of the texts.
+    """Return the values of each key in ``KEY=VALUE,VALUE,...``, and the problems of the texts.
 
     Examples
     --------
@@ -110,11 +110,11 @@ def _values(key: str, text: str) -> tuple[Any, ...]:
 def variations(
     vary: Mapping[str, Sequence[Any]] | Iterable[str], registry: Registry
 ) -> tuple[list[Variation], list[str]]:
-    """Return what is varied, as far as it is sound, and every problem of it."""
+    """Return the valid keys with their values, and the problems of the others."""
     varied: dict[KeyPath, Variation] = {}
     wanted, problems = (vary, []) if isinstance(vary, Mapping) else parse_vary(vary)
     if not wanted and not problems:
-        problems = ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
+        problems = ["nothing is varied; write for example --vary cart.min_leaf=3,10"]
     for key, listed in wanted.items():
         path, faults = _path(key, registry)
         values = (
@@ -123,7 +123,7 @@ def variations(
         values = without_infinities(values)
         faults += _value_problems(key, values)
         if path in varied:
-            faults.append(f"--vary {key}: says the same as {varied[path].key}; keep one")
+            faults.append(f"--vary {key}: is the same key as {varied[path].key}; keep one")
         if not faults:
             varied[path] = Variation(key=key, path=path, values=values)
         problems += faults
@@ -160,7 +160,7 @@ def plain_text(value: Any) -> str:
 
 
 def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
-    """Return where a key stands in a configuration; empty, and a problem, where nowhere."""
+    """Return the path of a key in a configuration; empty, with a problem, if there is none."""
     keys = {*Config.model_fields, *FOREIGN_KEYS}
     whole = house_name(key)
     parts = parts_of(key)
@@ -191,11 +191,11 @@ def _is_model(name: str, registry: Registry) -> bool:
 
 
 def option_path(model: str, option: str, registry: Registry) -> KeyPath:
-    """Return the path of an option under its registered names, so that aliases are the same."""
+    """Return the path of an option; aliases have the same path."""
     try:
         model = registry.canonical(model)
         return "models", model, registry.get(model).option_aliases.get(option, option)
-    except SynthesizerError:  # told when the configuration is read
+    except SynthesizerError:  # reading the configuration reports it
         return "models", model, option
 
 
@@ -206,7 +206,7 @@ class Setting:
     name: str
     """Also the name of its directory, such as ``cart.min_leaf=3``."""
     values: Mapping[str, Any]
-    """By key as it was written."""
+    """Values by key, as it was written."""
     config: Config
     """The whole configuration."""
 
@@ -216,19 +216,19 @@ class Grid:
     """Every combination of varied values."""
 
     settings: tuple[Setting, ...]
-    """Those that are a configuration."""
+    """Combinations that are valid configurations."""
     names: tuple[str, ...]
-    """Of all combinations."""
+    """Number of all combinations."""
     problems: Mapping[str, Sequence[str]]
     """Problems by name of a combination."""
 
 
-def said_once(problems: Mapping[str, Sequence[str]], n: int) -> list[str]:
-    """Say each problem of n settings once, with the settings that have it unless all do.
+def merged_problems(problems: Mapping[str, Sequence[str]], n: int) -> list[str]:
+    """Return each problem of n settings once, with the settings that have it unless all have.
 
     Examples
     --------
-    >>> said_once({"m=0,p=1": ["too small"], "m=0,p=2": ["too small"]}, 4)
+    >>> merged_problems({"m=0,p=1": ["too small"], "m=0,p=2": ["too small"]}, 4)
     ['setting m=0,p=1 and 1 more: too small']
     """
     faulty: dict[str, list[str]] = {}
@@ -243,7 +243,7 @@ def said_once(problems: Mapping[str, Sequence[str]], n: int) -> list[str]:
 
 
 def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
-    """Return every combination, and the problems of those that are no configuration."""
+    """Return every combination, and the problems of invalid ones."""
     content = json.loads(base.model_dump_json(by_alias=True, exclude_unset=True))
     settings: list[Setting] = []
     problems: dict[str, list[str]] = {}
@@ -267,7 +267,7 @@ def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
 
 
 def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry) -> list[str]:
-    """Set a value in a configuration; say so where something else stands in the way."""
+    """Set a value in a configuration; return a problem if its path is blocked."""
     if one.path[0] == "models":
         _clear_aliases(content.get("models", {}), one.path, registry)
     section = content
@@ -286,7 +286,7 @@ def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry
 
 
 def _clear_aliases(models: dict[str, Any], path: KeyPath, registry: Registry) -> None:
-    """Take out the option under its other names: the grid decides about it."""
+    """Remove the option under its other names; the grid sets it."""
     for name, options in models.items():
         if isinstance(options, dict):
             for option in list(options):
@@ -295,7 +295,7 @@ def _clear_aliases(models: dict[str, Any], path: KeyPath, registry: Registry) ->
 
 
 def _name(combination: Mapping[str, Any], taken: Collection[str]) -> str:
-    """Return a name that any file system takes, also one that ignores case."""
+    """Return a valid file name, also for file systems that ignore case."""
     text = ",".join(f"{key}={shown(value)}" for key, value in combination.items())
     safe = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", text)[:100].strip("._,-") or "setting"
     name, number = safe, 1
@@ -315,10 +315,10 @@ def shown(value: Any) -> str:
 def plans_of(
     settings: Sequence[Setting], registry: Registry, seed: Seed | None
 ) -> tuple[dict[str, tuple[Setting, Plan]], dict[str, list[str]], dict[str, str]]:
-    """Plan every setting; the data are read once for each way of reading them.
+    """Return plans of settings by name, problems of the others, and settings with equal data.
 
-    Returns settings with plans by name, the problems of others, and which settings make the same
-    data as an earlier one.
+    The last maps each setting that makes the same data as an earlier one to that one. The data are
+    read once for each way of reading them.
     """
     from synthesizer.plan.inputs import declarations, read_input
     from synthesizer.plan.plan import make_plan
@@ -348,7 +348,7 @@ def plans_of(
 def planned_twin(
     setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
 ) -> str | None:
-    """Return which other setting makes the same data, as when no variable uses a varied model."""
+    """Return another setting that makes the same data, as when no variable uses a varied model."""
     for name, (other, earlier) in others.items():
         chains = [p.spec for p in (plan, earlier) if p.has_chain]
         same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
@@ -358,7 +358,7 @@ def planned_twin(
 
 
 def _rest(config: ChainConfig) -> dict[str, Any]:
-    """Return what decides about the data besides the steps of the chain."""
+    """Return settings that change the data besides the steps of the chain."""
     from synthesizer.plan.inputs import declarations
 
     keys = (

@@ -1,4 +1,4 @@
-"""The manifest of a run: how its datasets were made, for the steward."""
+"""Write the manifest of a run, which describes how its datasets were made."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_dataset(
 ) -> str:
     """Write dataset ``number`` of ``m`` into a working directory and return the file's name.
 
-    In a ``safe`` CSV file no text is a formula to a spreadsheet.
+    With ``safe``, a spreadsheet reads no text of a CSV file as a formula.
     """
     name = f"{stem}_{number:0{len(str(m))}d}{suffix(layout, form)}"
     written = spreadsheet_safe(table) if safe and _is_csv(name) else table
@@ -73,20 +73,20 @@ def _is_csv(name: str) -> bool:
 
 
 class FormulaCells:
-    """Counts cells of the datasets that a spreadsheet runs when it opens them."""
+    """Counts cells that a spreadsheet would run as formulas."""
 
     def __init__(self, *, safe: bool) -> None:
         self._safe, self._cells, self._names = safe, Counter[str](), tuple[str, ...]()
 
     def add(self, table: Table, file: str) -> None:
-        """Look at a dataset as it was drawn, and at the name of its file."""
+        """Count the cells of a dataset, and note the name of its file."""
         if _is_csv(file):
             self._cells += formula_cells(table)
             self._names = table.names
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the steward must know of them."""
+        """Notes for the steward."""
         return tuple(formula_notes(self._cells, self._names, safe=self._safe))
 
 
@@ -103,18 +103,18 @@ def file_entry(path: Path) -> FileEntry:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file for the steward only: it holds figures of the confidential data."""
+    """Write a file for the steward; it contains figures of the confidential data."""
     content = {"confidential": "not for release with the datasets"} | dict(content)
     text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
     write_text(path, text + "\n")
 
 
 def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:
-    """Return the manifest of a run but its files: how its datasets were made, confidential."""
+    """Return the manifest of a run without its files; confidential."""
     data = plan.data
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
-    said = layout.labellings
+    labellings = layout.labellings
     return Manifest(
         created=now(),
         config=plan.settings,
@@ -139,8 +139,10 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 kind=variable.kind.value,
                 missing=variable.missing,
                 date_format=variable.storage.get("date_format"),
-                label=said[variable.name].label if variable.name in said else "",
-                level_labels=said[variable.name].labels if variable.name in said else {},
+                label=labellings[variable.name].label if variable.name in labellings else "",
+                level_labels=labellings[variable.name].labels
+                if variable.name in labellings
+                else {},
             )
             for variable in (
                 *data.table.schema,
@@ -166,11 +168,11 @@ ONE_OF_SEVERAL = (
     "rerun until it passes"
 )
 _DRAWS_ALIKE = ("seed", "random_key", "workers", "output", "checks", "limits")
-"""Keys that make no other setting: the draws, what is written, what is looked at."""
+"""Keys that do not change the synthesis: draws, output, checks."""
 
 
 def earlier_runs(directory: Path, manifest: Manifest) -> int:
-    """Return how many other draws with the same settings of the same data a run replaces."""
+    """Return the number of earlier runs with the same data and settings that a run replaces."""
     try:
         before = manifest_in(directory)
     except DataError:  # another version wrote it, or it is damaged
@@ -182,13 +184,13 @@ def earlier_runs(directory: Path, manifest: Manifest) -> int:
 
 
 def drawn_from(manifest: Manifest) -> str:
-    """Return data and settings of a run as a text, the same whatever was drawn."""
+    """Return data and settings of a run as a text that does not depend on the draws."""
     settings = {key: v for key, v in manifest.config.items() if key not in _DRAWS_ALIKE}
     return json.dumps([manifest.data.sha256, settings], sort_keys=True)
 
 
 def _planned_step(plan: Plan, step: Step) -> StepEntry:
-    """Return how one variable is made, and the columns of the file that hold it."""
+    """Return how one variable is made, with its columns in the file."""
     entry = step_entry(step, plan.table[step.variable].variable, plan.registry)
     columns = plan.arrangement.columns_of(step.variable)
     if columns != (step.variable,):
@@ -215,41 +217,41 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         kind=variable.kind.value,
         model=step.method,
         model_of_missing_codes=step.missing_method,
-        predictors=step.predictors if step.most is None else (),
-        closest=step.most,
+        predictors=step.predictors if step.max_predictors is None else (),
+        closest=step.max_predictors,
         kept=step.model.abilities.copies_rows,
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
         trees=_trees(step, models),
-        in_words=tuple(in_words(own, variable.kind) for own in models),
+        in_words=tuple(in_words(one, variable.kind) for one in models),
         # whether and how a value is missing is a category
         missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
-        options={name: value for own in models for name, value in own.told.items()},
+        options={name: value for one in models for name, value in one.public_values.items()},
     )
 
 
 def in_words(model: ConditionalModel, kind: Kind) -> str:
-    """Return how a model of a variable is called in a sentence."""
+    """Return the name of a model in a sentence."""
     return model.in_words.replace("{tree}", "classification" if kind.is_coded else "regression")
 
 
 def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
-    """Return how the trees of a step draw; None where there are none."""
+    """Return how the trees of a step draw; None without trees."""
     draws = [model.tree_draws(has_predictors=bool(step.predictors)) for model in models]
-    found = [draw for draw in draws if draw is not None]
+    sampled = [draw for draw in draws if draw is not None]
     abilities = models[-1].abilities
     takes_codes = Kind.CATEGORICAL in abilities.kinds and abilities.max_levels is None
     if models[1:] and models[0].abilities.panel and not takes_codes:
-        found.append((True, False))  # histories draw by the default tree whether a value changes
-    if not found:
+        sampled.append((True, False))  # histories draw changes by the default tree
+    if not sampled:
         return None
     return TreesEntry(
-        even=any(even for even, _ in found), leaf_regression=all(tilt for _, tilt in found)
+        even=any(even for even, _ in sampled), leaf_regression=all(tilt for _, tilt in sampled)
     )
 
 
 def _panel(plan: Plan) -> PanelEntry | None:
-    """Return who and when of a panel; its rows of datasets are then counted in persons."""
+    """Return the columns of persons and periods; rows of its datasets are counted in persons."""
     facts, frame = plan.arrangement.facts, plan.spec.frame
     if facts is None or not isinstance(frame, Frame):
         return None
@@ -260,10 +262,10 @@ def _panel(plan: Plan) -> PanelEntry | None:
 
 
 def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
-    """Return a digest of what a panel holds before period ``end``.
+    """Return a digest of the values of a panel before period ``end``.
 
-    It is the same whatever the persons are called, in whatever order rows and columns stand, and
-    however levels are coded. For the steward: it is computed from confidential data.
+    It does not depend on identifiers, on the order of rows and columns, or on the codes of levels.
+    Confidential: it is computed from the data.
     """
     before = panel.until(end)
     total: npt.NDArray[np.uint64] = np.zeros(before.n_rows, dtype=np.uint64)
@@ -291,7 +293,7 @@ def _hash(text: str) -> int:
 
 
 def _contains(plan: Plan) -> tuple[str, ...]:
-    """Return the SHA-256 of the datasets of another run that those of this one contain."""
+    """Return the SHA-256 of the datasets of an earlier run that this run extends."""
     other = plan.making.contained
     if other is None:
         return ()
@@ -299,7 +301,7 @@ def _contains(plan: Plan) -> tuple[str, ...]:
 
 
 def _groups(plan: Plan) -> GroupEntry | None:
-    """Return what persons belong to; units of datasets are then these."""
+    """Return the groups of persons, which are then the units of datasets."""
     if groups_of(plan.original) is None:
         return None
     return GroupEntry(unit=plan.arrangement.unit, column=plan.arrangement.person_column or "")

@@ -48,24 +48,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult(Displayed):
-    """What a run left behind; a notebook shows its verdict and its first page."""
+    """The files and results of a run; a notebook shows its verdict."""
 
     record: Record
-    """How the datasets were made and what the checks found, as ``manifest.json`` and
-    ``checks.json`` hold it."""
+    """Contents of ``manifest.json`` and ``checks.json``."""
     directory: Path
     """The output directory."""
     datasets: tuple[Path, ...]
     """One file for each synthetic dataset."""
     codebook: tuple[Path, ...]
-    """The codebook for researchers, HTML and JSON; for release with the datasets."""
+    """The codebook as HTML and JSON, for release with the datasets."""
     report: Path | None
-    """The steward's page; None where it was switched off."""
+    """The report; None if it was switched off. Confidential."""
     interrupted: bool = False
-    """Whether somebody stopped the work before its time; the best so far was kept."""
+    """Whether the run was interrupted, so that its datasets are the best until then."""
     new_notes: tuple[str, ...] = ()
-    """What came up while it was made and written, and whether anybody can repeat its draws; the
-    other notes of its manifest are those of its plan."""
+    """Notes of this run that its plan does not have."""
 
     def __repr__(self) -> str:
         from synthesizer.report.notebook import text_of_run
@@ -91,22 +89,23 @@ class RunResult(Displayed):
 
     @property
     def checks(self) -> CheckResults:
-        """Every number of the checks."""
-        return self.record.results
+        """Every number of the checks, judged by the limits of the configuration."""
+        limits = self.manifest.config.get("limits") or {}
+        return self.record.results.judged_by(LimitConfig(**limits))
 
     @property
     def exceeded(self) -> tuple[str, ...]:
-        """Checks above a limit of the configuration, in words; empty when all is well."""
+        """Sentences on figures above a limit of the configuration; empty if there are none."""
         return self.record.exceeded
 
     @property
     def verdict(self) -> Verdict:
-        """May the datasets be released? Three lines, each with what it rests on."""
+        """The verdict on the release: three lines, each with its tests."""
         return self.record.verdict
 
     @property
     def extensions(self) -> Mapping[str, Any]:
-        """What extensions that made datasets came to, by key."""
+        """Results of extensions that made datasets, by key."""
         return self.record.extensions
 
 
@@ -119,7 +118,7 @@ def run(
     listener: Listener = silent,
     seed: AnySeed | None = None,
 ) -> RunResult:
-    """Synthesise as a configuration says and leave datasets, checks and manifest.
+    """Synthesise data and write the datasets, checks, report and manifest.
 
     Parameters
     ----------
@@ -131,15 +130,14 @@ def run(
         Models to choose from; all that installed packages offer by default. Those of the
         configuration's ``plugins`` are added.
     listener : Listener, optional
-        Is told about the progress.
+        Receives the progress.
     seed : int or Seed, optional
-        Decides every draw in place of what the configuration says: a number in place of its
-        ``seed``; a `Seed` also in place of its key, for runs that share theirs.
+        Replaces ``seed`` of the configuration; a `Seed` also replaces its ``random_key``.
 
     Returns
     -------
     RunResult
-        Paths of what was written, the checks, the verdict and the manifest.
+        Paths of the files, checks, verdict and manifest.
 
     Raises
     ------
@@ -150,7 +148,7 @@ def run(
 
     Notes
     -----
-    A check above a limit is no error here: see ``RunResult.exceeded``.
+    A figure above its limit raises no error: see ``RunResult.exceeded``.
 
     Examples
     --------
@@ -174,10 +172,10 @@ def run(
     output, seed = plan.output, plan.seed
     with (
         plan.work() as work,
-        new_directory(output.directory, overwrite=output.overwrite) as place,
+        new_directory(output.directory, overwrite=output.overwrite) as directory,
         plan.guarded(),
     ):
-        folder = _Folder(place, plan, phases)
+        folder = _Folder(directory, plan, phases)
         source = plan.fit(seed, phases, kept=work)
         checks = plan.checking(seed, listener)
         for table in folder.made(source, work):
@@ -192,8 +190,8 @@ def run(
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
         result = folder.write(Record(manifest, results, exceeded, beside))
-    own = release_of(result.manifest, result.checks, result.directory)
-    notes = list_release(plan.data.path, own)
+    release = release_of(result.manifest, result.checks, result.directory)
+    notes = list_release(plan.data.path, release)
     new_notes = (*result.new_notes, *notes)
     return replace(result, interrupted=source.interrupted, new_notes=new_notes)
 
@@ -202,7 +200,7 @@ def run(
 def fit(
     config: AnyForm, *, registry: Registry | None = None, listener: Listener = silent
 ) -> SavedModel:
-    """Fit the chain of a configuration, to be saved or to generate from.
+    """Return the fitted chain of a configuration, which can be saved and drawn from.
 
     Parameters
     ----------
@@ -211,7 +209,7 @@ def fit(
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default.
     listener : Listener, optional
-        Is told about the progress.
+        Receives the progress.
 
     Returns
     -------
@@ -223,7 +221,7 @@ def fit(
     ConfigError
         With every problem of configuration and data.
     ModelError
-        If an extension makes whole datasets, which leaves no model.
+        If an extension makes whole datasets, without a model.
 
     Examples
     --------
@@ -253,16 +251,16 @@ def fit_file(
     registry: Registry | None = None,
     listener: Listener = silent,
 ) -> SavedModel:
-    """Fit the chain of a configuration and save it to ``out``, which nobody else writes meanwhile.
+    """Fit the chain of a configuration and save it to ``out``, which is locked meanwhile.
 
     Raises
     ------
     ConfigError
         With every problem of configuration and data.
     OutputError
-        If the file is one that is read, is there already, is being written, or cannot be written.
+        If the file is an input, exists, is locked, or cannot be written.
     ModelError
-        If an extension makes whole datasets, which leaves no model.
+        If an extension makes whole datasets, without a model.
     """
     from synthesizer.engine.saved import write_model
 
@@ -279,12 +277,12 @@ def fit_file(
 
 
 def fitted_model(plan: Plan, phases: Phases) -> SavedModel:
-    """Fit the chain of a plan, with what is needed to draw from it elsewhere."""
+    """Return the fitted chain of a plan as a model that can be saved."""
     return saved_model(plan, plan.fit_chain(plan.seed, phases), phases)
 
 
 def saved_model(plan: Plan, chain: FittedChain, phases: Phases) -> SavedModel:
-    """Return a fitted chain with what is needed to draw from it elsewhere."""
+    """Return a fitted chain as a model that can be saved."""
     from synthesizer.engine.saved import SavedModel
 
     return SavedModel(
@@ -299,7 +297,7 @@ def saved_model(plan: Plan, chain: FittedChain, phases: Phases) -> SavedModel:
 
 
 def drawn(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Iterator[Table]:
-    """Yield one dataset after the other, so that memory does not grow with m."""
+    """Yield the datasets one by one, so that memory does not grow with m."""
     with phases.phase(GENERATE, source.count_blocks(plan.m, plan.rows)) as advance:
         yield from map(
             plan.released,
@@ -310,7 +308,7 @@ def drawn(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Iterator[Ta
 def limits_exceeded(
     limits: LimitConfig, source: Source, results: CheckResults | None
 ) -> tuple[str, ...]:
-    """Return which limits of the checks, and of the source itself, are exceeded, in words."""
+    """Return a sentence for each exceeded limit of the checks or the source."""
     if results is None:
         return source.exceeded({})
     pooled = {key: results.summary[key] for key in ("cap_u", "cap")}
@@ -320,23 +318,23 @@ def limits_exceeded(
 class _Folder:
     """The directory of a run while it is filled."""
 
-    def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
-        self.place, self.plan, self.phases = place, plan, phases
+    def __init__(self, directory: Path, plan: Plan, phases: Phases) -> None:
+        self.directory, self.plan, self.phases = directory, plan, phases
         self.datasets: list[str] = []
         self.sizes: list[int] = []
         """Units of each dataset."""
         self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
         self.stewards = [CHECKS]
-        """What is confidential, beside the manifest and the report."""
+        """Confidential files beside manifest and report."""
 
     def made(self, source: Source, work: Work | None) -> Iterator[Table]:
-        """Draw and write one dataset after the other; yield of each what the checks look at."""
+        """Draw and write the datasets one by one; yield the table of each for the checks."""
         if work is None:
             for table in drawn(self.plan, source, self.plan.seed, self.phases):
                 self.write_dataset(table)
                 yield table
             return
-        for name, table in work.datasets(source, self.place, self.phases):
+        for name, table in work.datasets(source, self.directory, self.phases):
             self.datasets.append(name)
             yield table
 
@@ -345,9 +343,9 @@ class _Folder:
         plan, output = self.plan, self.plan.output
         number, written = len(self.datasets) + 1, plan.restored(table)
         self.sizes.append(table.n_units)
-        name = plan.making.write(table, written, self.place, number) or write_dataset(
+        name = plan.making.write(table, written, self.directory, number) or write_dataset(
             written,
-            self.place,
+            self.directory,
             number,
             plan.m,
             plan.data.layout,
@@ -358,18 +356,18 @@ class _Folder:
         self.formulas.add(written, name)
 
     def write_beside(self, beside: Beside | None) -> dict[str, Any]:
-        """Write what a source left beside its datasets, for the steward; return its result."""
+        """Write the further files of a source for the steward; return its result."""
         if beside is None:
             return {}
         names = [*beside.texts, *([beside.stem] if beside.tables else [])]
         if odd := [name for name in names if is_path(name)]:
-            raise OutputError(f"{self.plan.source_key}: {odd[0]!r} is no name of a file")
+            raise OutputError(f"{self.plan.source_key}: {odd[0]!r} is no valid file name")
         for name, text in beside.texts.items():
-            write_text(self.place / name, text)
+            write_text(self.directory / name, text)
         files = [
             write_dataset(
                 self.plan.restored(self.plan.released(table)),
-                self.place,
+                self.directory,
                 number,
                 len(beside.tables),
                 self.plan.data.layout,
@@ -385,15 +383,15 @@ class _Folder:
 
     def write(self, record: Record) -> RunResult:
         """Write checks, codebook, manifest and report of the datasets."""
-        place, output = self.place, self.plan.output
-        beside = {key: own.model_dump(mode="json") for key, own in record.extensions.items()}
+        directory, output = self.directory, self.plan.output
+        beside = {key: part.model_dump(mode="json") for key, part in record.extensions.items()}
         drawn = {"m": len(self.datasets), "files": self._entries(self.datasets)}
         manifest = record.manifest.model_copy(update=drawn)
-        own = release_of(manifest, record.results, output.directory)
-        results = beside_others(record.results, self.plan, own)
+        release = release_of(manifest, record.results, output.directory)
+        results = beside_others(record.results, self.plan, release)
         record = replace(record, manifest=manifest, results=results)
         content = checks_content(record.results, record.exceeded, beside, record.verdict)
-        write_json(place / CHECKS, content)
+        write_json(directory / CHECKS, content)
         manifest = manifest.model_copy(
             update={
                 "exceeded_limits": record.exceeded,
@@ -416,11 +414,11 @@ class _Folder:
                 "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),
             }
         )
-        write_json(place / MANIFEST, plain(manifest))
+        write_json(directory / MANIFEST, plain(manifest))
         record = replace(record, manifest=manifest)
         if output.report:
             with self.phases.phase("report"):
-                write_text(place / REPORT, build_report(record))
+                write_text(directory / REPORT, build_report(record))
         return RunResult(
             record=record,
             directory=output.directory,
@@ -431,24 +429,24 @@ class _Folder:
         )
 
     def _dropped(self, drawn: int) -> Iterator[str]:
-        """Say how many records were left out of each dataset."""
+        """Return a note on the number of records that were dropped out of each dataset."""
         if self.plan.after.drop_uniques:
-            left = ", ".join(f"{drawn - size:,}" for size in self.sizes)
+            dropped = ", ".join(f"{drawn - size:,}" for size in self.sizes)
             units = self.plan.units
-            yield f"after.uniques: {left} of {drawn:,} {units} were left out of the datasets"
+            yield f"after.uniques: {dropped} of {drawn:,} {units} were left out of the datasets"
 
     def _entries(self, names: Sequence[str]) -> tuple[FileEntry, ...]:
-        return tuple(file_entry(self.place / name) for name in names)
+        return tuple(file_entry(self.directory / name) for name in names)
 
     def _write_codebook(self, manifest: Manifest) -> tuple[list[str], list[str]]:
-        """Write the codebook for researchers; one that cannot be made is a note."""
+        """Write the codebook for researchers; a failure becomes a note."""
         if not self.plan.output.codebook:
             return [], []
         with self.phases.phase("codebook"):
             try:
                 with self.plan.guarded("codebook"):
-                    return list(write_release_codebook(self.place, manifest)), []
-            except OutputError:  # half of it may be there
+                    return list(write_release_codebook(self.directory, manifest)), []
+            except OutputError:  # remove a partial codebook
                 raise
             except SynthesizerError as error:
                 return [], [f"no codebook: {problem}" for problem in error.problems]

@@ -1,4 +1,4 @@
-"""The starter configuration that `init` writes: runs as it is, comments say what was inferred."""
+"""Write the starter configuration of `init`: valid as it is, with comments on what was inferred."""
 
 from __future__ import annotations
 
@@ -53,46 +53,46 @@ from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A source as the starter describes it."""
+    """A source and the roles of its columns."""
 
     roles: Roles
-    """What is made of the columns."""
+    """Roles of the columns."""
     table: Table
     """The columns, encoded."""
     rare: RareLevels
-    """What a run does with levels of few persons."""
+    """How a run treats levels of few persons."""
     units: Table
-    """One row a unit, from which keys and a target are suggested."""
+    """One row per unit, from which keys and a target are suggested."""
     wide: Mapping[str, tuple[str, ...]]
     """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
-    """These variables, with the levels and missing codes of all their columns."""
+    """The same variables, with levels and missing codes of all their columns."""
     arranging: Arranging | None = None
-    """The section that says how rows belong together; None of a panel."""
+    """The section that groups rows; None for a panel."""
     zeros: tuple[ZeroCells, ...] = ()
     """Pairs of variables with impossible combinations."""
     guessed_order: str | None = None
-    """Column of the periods, where their order is a guess from how they are written."""
+    """Column of the periods, if their order is a guess."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StarterOptions:
-    """What somebody says of a file before anything is guessed."""
+    """Options of `init` for a file; all else is guessed."""
 
     panel: PanelConfig | None = None
     encoding: str | None = None
     file: FileOptions = field(default_factory=FileOptions)
-    """How the file is read; the rest is found out."""
+    """How the file is read; the rest is guessed."""
     drop: tuple[str, ...] = ()
     """Columns to leave out."""
     ids: tuple[str, ...] = ()
     """Identifiers."""
     sections: Mapping[str, Any] = field(default_factory=dict)
-    """What is said under keys of extensions that say something of the data."""
+    """Contents of keys of extensions that describe the data."""
 
     @property
     def form(self) -> PanelConfig:
-        """The panel; one without any column where there is none."""
+        """The panel, or one without columns."""
         return self.panel or PanelConfig.model_construct()
 
     @property
@@ -117,8 +117,8 @@ class StarterOptions:
         panel = self.form
         one: list[tuple[str, str | None]] = [
             (f"--set {key}", name)
-            for key, own in self.config.sections.items()
-            for name in own.kinds
+            for key, section in self.config.sections.items()
+            for name in section.kinds
         ]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
@@ -127,10 +127,10 @@ class StarterOptions:
         return [(key, name) for key, name in (*many, *one) if name is not None]
 
     def problems(self, columns: Sequence[str]) -> Iterator[str]:
-        """Yield what is wrong with the options in view of the columns."""
+        """Yield the problems of the options, given the columns."""
         by = self.config.arranged_by
         if by is not None and self.panel is not None:
-            yield f"{by} and a panel both say how rows belong together; keep one"
+            yield f"{by} and a panel both group the rows; keep one"
         roles: dict[str, list[str]] = {}
         for key, name in self.named:
             if name not in columns:
@@ -145,21 +145,21 @@ class StarterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Starter:
-    """A starter configuration, and what to say about it."""
+    """A starter configuration, with the notes on it."""
 
     path: Path
     text: str
     about: str
     """What was read."""
     looks: Mapping[str, str]
-    """Columns that need a look, and why."""
+    """Columns to check, and the reasons."""
     n_columns: int
     columns: tuple[CodebookVariable, ...]
-    """All columns: as what each is taken, and why."""
+    """All columns with their kinds and the reasons."""
     notes: tuple[str, ...] = ()
-    """What else a person should know."""
+    """Further notes."""
     relations: tuple[Relation, ...] = ()
-    """What holds in all rows, and will hold in all synthetic rows."""
+    """Relations of all rows that synthetic rows will keep."""
 
 
 def panel_config(
@@ -170,7 +170,7 @@ def panel_config(
     wide: Sequence[str] = (),
     absent: Sequence[str] = (),
 ) -> PanelConfig | None:
-    """Return the panel that the options of `init` describe, None if they describe none.
+    """Return the panel that the options of `init` describe; None without such options.
 
     Examples
     --------
@@ -194,9 +194,9 @@ def panel_config(
 
 
 def file_options(
-    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **said: Any
+    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **layout: Any
 ) -> FileOptions:
-    r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
+    r"""Return the layout of a file from the options of `init`; raises ConfigError.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def file_options(
     {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
-    keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
+    keys = {key: signs.get(value, value) for key, value in layout.items() if value is not None}
     if names is not None:
         keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
     data = read_config({"data": {"path": path, **keys}}).data
@@ -217,7 +217,7 @@ def _names(text: str) -> list[str]:
 
 
 def _read(raw: RawTable, options: StarterOptions) -> Reading:
-    """Give all columns roles, alike for those of one variable, and arrange the rows."""
+    """Return the roles of all columns, equal for those of one variable, and the grouped rows."""
     panel, config = options.form, options.config
     wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
     declared = _declared(raw, options, wide)
@@ -267,7 +267,7 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
 
 
 def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str, Declaration]:
-    """Declare periods that are words as ordered, in the order in which they are written."""
+    """Declare periods that are words as ordered, in their order in the file."""
     return {
         variable.name: Declaration(
             kind=Kind.ORDERED,
@@ -284,15 +284,15 @@ def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str
 def _declared(
     raw: RawTable, options: StarterOptions, wide: Mapping[str, Sequence[str]]
 ) -> dict[str, Declaration]:
-    """Say what follows from the form: who identifies persons, and which columns hold states."""
+    """Return declarations that follow from the panel: identifiers of persons, columns of states."""
     panel = options.form
-    said = {
+    by_column = {
         panel.person: Declaration(kind=Kind.ID, every_row=True),
         panel.time: Declaration(every_row=True),
         None if wide else panel.career: Declaration(kind=Kind.CATEGORICAL),
     }
     declared = dict(_like_states(raw, panel.career, wide))
-    return declared | {name: said[name] for name in raw.names if name in said}
+    return declared | {name: by_column[name] for name in raw.names if name in by_column}
 
 
 def _like_states(
@@ -313,9 +313,9 @@ def write_starter(
     overwrite: bool,
     listener: Listener = silent,
 ) -> Starter:
-    """Write a starter configuration for a data file, or a query, and return what it says.
+    """Write a starter configuration for a data file or a query, and return it.
 
-    It holds the seed and counts of the data, so it is for the steward alone.
+    It contains the seed and counts of the data, so it is confidential.
     """
     path = output if output is not None else Path(f"{_stem(data)}.yaml")
     options = options or StarterOptions(panel=panel)
@@ -329,7 +329,7 @@ def write_starter(
 def make_starter(
     data: Path | SqlConfig, path: Path, options: StarterOptions, listener: Listener = silent
 ) -> Starter:
-    """Return a starter configuration that lies at ``path``, and what to say about it.
+    """Return a starter configuration for ``path``, with the notes on it.
 
     Raises
     ------
@@ -339,7 +339,7 @@ def make_starter(
     phases = Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, options)
-        found = raw.found
+        guessed = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -363,7 +363,7 @@ def make_starter(
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = reading.units if options.has_form else grouped
     scenario = _scenario(reading, units, options)
-    layout = list(_layout(options.file, found))
+    layout = list(_layout(options.file, guessed))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
     keys, by = extension_keys(), options.config.arranged_by
@@ -383,8 +383,8 @@ def make_starter(
         panel=options.panel,
         arranging={"key": by, "lines": lines} if lines else None,
         sections=[
-            (key, said, keys[key].description)
-            for key, said in options.sections.items()
+            (key, section, keys[key].description)
+            for key, section in options.sections.items()
             if key != by or not lines
         ],
         variables=list(_entries(reading, codebook, relations)),
@@ -431,12 +431,12 @@ def _rendered(**facts: Any) -> str:
 
 
 def _labels(raw: RawTable) -> dict[str, str]:
-    """Return the labels of variables that a file has."""
-    return {name: said.label for name, said in raw.layout.labellings.items()}
+    """Return the variable labels of a file."""
+    return {name: one.label for name, one in raw.layout.labellings.items()}
 
 
 def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:
-    """Say what an identifier that repeats may be of."""
+    """Return what a repeated identifier may identify."""
     codes = next(texts.codes for texts in raw.texts if texts.name == name)
     return repeated_hint(table, name, np.unique(codes, return_inverse=True)[1], where)
 
@@ -446,7 +446,7 @@ def _of_format(options: StarterOptions) -> Mapping[str, Any]:
 
 
 def _from(base: Path, value: object) -> object:
-    """Return a path as it is written in a file of a directory; other values stay."""
+    """Return a path relative to a directory; other values are unchanged."""
     return os.path.relpath(value.absolute(), base) if isinstance(value, Path) else value
 
 
@@ -457,27 +457,27 @@ def _stem(data: Path | SqlConfig) -> str:
 def _source(
     data: Path | SqlConfig, options: StarterOptions
 ) -> tuple[RawTable, WholeSource | None, FoundEncoding | None]:
-    """Read a source, of a large one a sample, and say how its text is encoded."""
+    """Return a source, or a sample of a large one, and the encoding of its text."""
     if isinstance(data, SqlConfig):
         if foreign := [f"data.{problem}" for problem in foreign_keys(None, _of_format(options))]:
             raise ConfigError(foreign)
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
-    found = None
+    encoding = None
     if options.encoding is not None:
-        found = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
+        encoding = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
     elif content is not None:
-        found = find_encoding(content, data.name)
-    unmarked = None if found is None or found.is_marked else found.name
-    said: dict[str, Any] = {**options.file, "encoding": unmarked}
-    raw, whole = read_to_describe(data, options.form.person, **said)
-    return raw, whole, found
+        encoding = find_encoding(content, data.name)
+    unmarked = None if encoding is None or encoding.is_marked else encoding.name
+    reading: dict[str, Any] = {**options.file, "encoding": unmarked}
+    raw, whole = read_to_describe(data, options.form.person, **reading)
+    return raw, whole, encoding
 
 
-def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, str]]:
-    """Yield how a file is read, and why, where that is named or uncommon."""
+def _layout(options: FileOptions, guessed: FileOptions) -> Iterator[tuple[str, Any, str]]:
+    """Yield options of reading a file that are named or uncommon, with the reasons."""
     for key in ("delimiter", "header_row", "names", "comment", "quote"):
-        value, named = found.get(key), said.get(key)
+        value, named = guessed.get(key), options.get(key)
         if named is not None:
             yield key, named, ""
         elif value is not None and value != COMMON_FORM.get(key):
@@ -485,14 +485,14 @@ def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, s
 
 
 _READING = {
-    "header_row": "it holds the names; lines above it are left out",
-    "comment": "lines that begin with it are left out",
+    "header_row": "it has the names; lines above it are skipped",
+    "comment": "lines that begin with it are skipped",
     "quote": "the sign around texts",
 }
 
 
 def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
-    """Say in which format the datasets will be where that is not the one of the file."""
+    """Yield a note if the datasets will have another format than the file."""
     ending = data.suffix.lower() if isinstance(data, Path) else ""
     written = suffix(raw.layout)
     if ending in (*PACKED, *JSON_SUFFIXES, *ARROW_SUFFIXES) and not written.endswith(ending):
@@ -517,13 +517,13 @@ def _rare_notes(count: int) -> Iterator[str]:
 
 
 Entry: TypeAlias = tuple[str, dict[str, Any], str]
-"""A variable, what is written of it, and why, with counts only."""
+"""A variable, its entry in the YAML, and a comment with counts only."""
 
 
 def _entries(
     reading: Reading, codebook: Codebook, relations: Iterable[Relation]
 ) -> Iterator[Entry]:
-    """Yield the entries of all variables; those of a wide variable stand at its first column."""
+    """Yield the entries of all variables; a wide variable is at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
     computed = {r.name: r for r in relations if r.key != "forbid"}
@@ -537,20 +537,20 @@ def _entries(
 
 
 def _entry(row: CodebookVariable, reading: Reading, relation: Relation | None) -> Entry:
-    variable, said = reading.table[row.name].variable, reading.roles.declared.get(row.name)
+    variable, declared = reading.table[row.name].variable, reading.roles.declared.get(row.name)
     entry = _declaration(variable)
     comment = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         comment += "; the list of levels comes from the data"
     comment += f"; {row.reason}"
     comment += f"; if wrong: {row.instead}" if row.name in reading.roles.looks else ""
-    if said is not None and said.date_format is not None:
-        entry["date_format"] = said.date_format
+    if declared is not None and declared.date_format is not None:
+        entry["date_format"] = declared.date_format
     if relation is not None:
         entry[relation.key] = relation.text
         comment += "; computed from others, 'method: cart' draws it"
     if row.name == reading.guessed_order:
-        comment += "; check that they are in order of time, which is a guess"
+        comment += "; the order is a guess: check that it is the order of time"
     return row.name, entry, comment
 
 
@@ -561,7 +561,7 @@ def _declaration(variable: Variable) -> dict[str, Any]:
 
 
 def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
-    """Say where impossible pairs could be kept: offered only, since that bends their margins."""
+    """Return the comment on structural zeros, which are not the default: they change margins."""
     if not zeros:
         return None
     return {
@@ -577,9 +577,9 @@ def _survival(table: Table) -> dict[str, str] | None:
 
 
 def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Suggestion | None:
-    """Return what the checks assume of an intruder; None where nothing can be suggested.
+    """Return suggested keys and target of the checks; None if there are none.
 
-    In a file that looks like a panel, but is read without one, no period but the last is named.
+    Of columns that look like periods of a panel, only the last is used.
     """
     drawn = units.select(
         column.name
@@ -604,7 +604,7 @@ def _scenario_notes(scenario: Suggestion | None) -> Iterator[str]:
 
 
 def as_yaml(value: Any) -> str:
-    """Write texts, lists and maps as YAML on one line; plain words without quotes.
+    """Return texts, lists and maps as one line of YAML; plain words have no quotes.
 
     Examples
     --------
@@ -625,7 +625,7 @@ def as_yaml(value: Any) -> str:
 
 
 def _key(name: str) -> str:
-    """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
+    """Return a name as a key of YAML; over 1,024 characters need a question mark."""
     text = as_yaml(name)
     return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
 

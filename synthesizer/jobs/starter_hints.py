@@ -1,7 +1,4 @@
-"""What a file looks like: a panel, what extensions find; and the command that says so.
-
-All of it is guessed from names and counts, and nothing follows from it but a line on the screen.
-"""
+"""Guess from names and counts what a file may be, such as a panel, and print a command for it."""
 
 from __future__ import annotations
 
@@ -23,32 +20,32 @@ from synthesizer.plan.inputs import suggestions
 
 _TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
 _WIDE: Final = 4
-"""Columns of one variable over time, at least."""
+"""Fewest columns of one variable over time."""
 _NEARER: Final = 0.05
-"""By how much neighbouring periods agree more than distant ones, at least."""
+"""Least difference in agreement between neighbouring and distant periods."""
 
 
 def hints_of(
-    table: Table, where: str, labels: Mapping[str, str], said: Container[str], *, has_form: bool
+    table: Table, where: str, labels: Mapping[str, str], sections: Container[str], *, has_form: bool
 ) -> Iterator[str]:
-    """Yield what a file looks like, and the command to run instead.
+    """Yield guesses on a file, each with the command to run instead.
 
-    ``labels`` are those of variables, where the file has some; ``said`` are keys of extensions
-    that are there already, and ``has_form`` says whether it is said how rows belong together.
+    ``labels`` are labels of variables, ``sections`` are keys of extensions that are set already.
+    ``has_form`` is whether an option groups the rows.
     """
     command = f"synthesizer init {where}"
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
-        yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
-    for _, what, setting in suggestions(table, labels, said):
+        yield f"taken for missing codes: {codes}; delete them from `missing` where they are values"
+    for _, what, setting in suggestions(table, labels, sections):
         yield f"{what}: {command} --set {setting}"
     if has_form:
         return
-    for column, own in product(table.columns, arranging_keys().values()):
-        if own.type.numbers(column):
+    for column, key in product(table.columns, arranging_keys().values()):
+        if key.type.numbers(column):
             owners = np.unique(column.data, return_inverse=True)[1]
             what = repeated_hint(table, column.name, owners, where)
-            yield f"{column.name} repeats like numbers of {own.type.unit}s: {what}"
+            yield f"{column.name} repeats like numbers of {key.type.unit}s: {what}"
     for columns in series(table):
         first, last, name = columns[0], columns[-1], _stem(columns)
         career = f" --set panel.career={name}" if table[first].is_coded else ""
@@ -59,7 +56,7 @@ def hints_of(
 
 
 def _codes_in_doubt(table: Table) -> Iterator[str]:
-    """Ask about numbers such as 99 that lie far outside all others."""
+    """Return a question about numbers such as 99 far outside all others."""
     named = []
     for column in table.columns:
         if (numbers := numbers_of(column)) is not None:
@@ -74,33 +71,32 @@ def _codes_in_doubt(table: Table) -> Iterator[str]:
 
 
 def repeated_hint(table: Table, name: str, owners: IntArray, where: str) -> str:
-    """Say what an identifier that repeats is likely to be of, and the command to run instead."""
+    """Return what a repeated identifier may identify, with the command to run instead."""
     command = f"synthesizer init {where}"
     times = [c for c in table.columns if not _TIME_NAMES.isdisjoint(words_of(c.name))]
     once = next((c for c in times if _is_key(owners, c)), None)
     if once is not None:
         return f"persons in several periods: {command} --person {name} --time {once.name}"
     also = [f"persons in several periods ({command} --person {name} --time COLUMN)"]
-    for key, own in arranging_keys().items():
-        other = f"{command} --set {key}.{own.type.option}={name}"
-        if own.type.suits(table, name, owners):
-            return f"a {own.type.unit} file: {other}"
-        also.append(f"members of {own.type.unit}s ({other})")
+    for key, section in arranging_keys().items():
+        other = f"{command} --set {key}.{section.type.option}={name}"
+        if section.type.suits(table, name, owners):
+            return f"a {section.type.unit} file: {other}"
+        also.append(f"members of {section.type.unit}s ({other})")
     return " or ".join(also)
 
 
 def _is_key(owners: IntArray, column: Column) -> bool:
-    """Whether no owner has a value of a column twice."""
+    """Whether no unit has a value of a column twice."""
     values = np.unique(column.data, return_inverse=True)[1]
     pairs = owners.astype(np.int64) * (int(values.max()) + 1) + values
     return len(np.unique(pairs)) == len(pairs)
 
 
 def of_periods(table: Table, *, has_periods: bool) -> set[str]:
-    """Return columns that tell of periods, so that they say little of a single record.
+    """Return columns of periods, which are no useful keys.
 
-    Those of a variable over time but the last; where persons seem to be in several periods, also
-    the time.
+    They are all columns but the last of a variable over time, and the time of repeated persons.
     """
     names = {name for columns in series(table) for name in columns[:-1]}
     times = {name for name in table.names if not _TIME_NAMES.isdisjoint(words_of(name))}
@@ -108,24 +104,24 @@ def of_periods(table: Table, *, has_periods: bool) -> set[str]:
 
 
 def series(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield columns in a row that hold one variable in period after period.
+    """Yield neighbouring columns that seem to be one variable in several periods.
 
-    Their names count on, in numbers or months, they hold the same, and neighbours agree more
-    closely than columns far apart, which items of a questionnaire do not.
+    Their names have consecutive numbers or months, and their kinds are equal. Neighbours agree more
+    than distant columns, unlike items of a questionnaire.
     """
-    places = [(name, *_period(name)) for name in table.names]
+    parts = [(name, *_period(name)) for name in table.names]
     start = 0
-    for end in range(1, len(places) + 1):
-        if end < len(places) and _counts_on(places[end - 1], places[end], table):
+    for end in range(1, len(parts) + 1):
+        if end < len(parts) and _counts_on(parts[end - 1], parts[end], table):
             continue
-        names = tuple(name for name, *_ in places[start:end])
+        names = tuple(name for name, *_ in parts[start:end])
         if len(names) >= _WIDE and _fades(table, names):
             yield names
         start = end
 
 
 def _period(name: str) -> tuple[str, int | None]:
-    """Return what a name has in common with others, and which period it names, if any.
+    """Return the common part of a name and its period, if any.
 
     Examples
     --------
@@ -149,18 +145,18 @@ def _counts_on(
     """Whether a column is the period after another, of the same variable."""
     if one[1] != two[1] or one[2] is None or two[2] != one[2] + 1:
         return False
-    left, right = table[one[0]].variable, table[two[0]].variable
-    if left.kind is not right.kind or left.kind is Kind.ID:
+    first, second = table[one[0]].variable, table[two[0]].variable
+    if first.kind is not second.kind or first.kind is Kind.ID:
         return False
-    return not left.is_coded or 2 * len({*left.levels} & {*right.levels}) > len(left.levels)
+    return not first.is_coded or 2 * len({*first.levels} & {*second.levels}) > len(first.levels)
 
 
 def _fades(table: Table, names: Sequence[str]) -> bool:
-    """Whether neighbouring columns agree more than those that are half the series apart."""
+    """Whether neighbouring columns agree more than columns half the series apart."""
     half = len(names) // 2
-    near = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
-    far = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
-    return float(np.mean(near)) >= float(np.mean(far)) + _NEARER
+    neighbours = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
+    distant = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
+    return float(np.mean(neighbours)) >= float(np.mean(distant)) + _NEARER
 
 
 def _agreement(one: Column, two: Column) -> float:
@@ -170,14 +166,14 @@ def _agreement(one: Column, two: Column) -> float:
         same = np.array([labels.get(label, -1) for label in two.variable.labels])
         return float((one.data == same[two.data]).mean())
     both = one.is_observed & two.is_observed
-    left, right = one.data[both], two.data[both]
-    if len(left) < _WIDE or not np.ptp(left) or not np.ptp(right):
+    first, second = one.data[both], two.data[both]
+    if len(first) < _WIDE or not np.ptp(first) or not np.ptp(second):
         return 0.0
-    return float(np.corrcoef(left, right)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _stem(columns: Sequence[str]) -> str:
-    """Return a name for the variable that some columns hold over time."""
+    """Return a name for the variable of columns over time."""
     letters = ["".join(chars) for is_letter, chars in groupby(columns[0], str.isalpha) if is_letter]
     common = [text for text in letters if all(text in name for name in columns)]
     return common[0] if common else "state"

@@ -1,20 +1,19 @@
-"""The Python interface: fit a chain on a pandas frame, draw frames from it, check them."""
+"""The Python interface: fit a chain to a pandas frame, draw frames from it, check them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
-from inspect import signature
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pandas as pd
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.config.reading import house_name, read_chain_config
+from synthesizer.config.reading import house_name, instead_of, read_chain_config
 from synthesizer.data.after import NOT_DROPPED, After
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import (
@@ -29,7 +28,7 @@ from synthesizer.data.errors import (
 from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.missing_codes import guessed_codes
-from synthesizer.data.options import faults, nearest, public
+from synthesizer.data.options import faults, public
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.relations import find_relations
@@ -42,47 +41,38 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.verdict import CheckResults, Verdict, verdict
+from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.models.fixed import Derived
+from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
+from synthesizer.report.blocks import Block, DataTable, Heading
+from synthesizer.report.figures import UNTOLD
 
 if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
 
-P = ParamSpec("P")
-
-
-def _names_checked(init: Callable[P, None]) -> Callable[P, None]:
-    """Say which parameter was meant where a name is unknown, with all that is wrong besides."""
-    known = signature(init).parameters
-
-    @wraps(init)
-    def checked(*args: P.args, **given: P.kwargs) -> None:
-        if set(given) - set(known):
-            _config_of(given)
-        init(*args, **given)
-
-    return checked
-
-
 _NOT_NAMED = ("self", "extensions")
-_OWN = ("registry", "infer_missing")
-"""Parameters that are no keys of the YAML."""
+_NO_KEYS = ("registry", "infer_missing")
+"""Parameters that are not keys of the YAML."""
 _AFTER_FIT = frozenset(("checks", "limits", "m", "rows", "workers"))
-"""Parameters from which no fit follows."""
+"""Parameters that do not change the fit."""
 _OF_A_FIT = frozenset(("seed", "random_key", "workers", "plugins"))
-"""Parameters that a loaded model does not take over: it has its own seed and key, and a file
-decides neither about this machine nor what is imported."""
-_NO_ORIGINAL = "a loaded model has no original to be checked against: load(path, original=frame)"
+"""Parameters that `load` does not take from the file: they would change draws, use of this
+machine, or imported code."""
+_NO_ORIGINAL = "checks need the original: load(path, original=frame)"
+
+
+_ELSEWHERE = {"data": "hand the frame to fit(frame)", "output": "generate() returns the frames"}
 
 
 def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
-    """Return the configuration that parameters make; raises all that is wrong with them."""
+    """Return the configuration of parameters; raises ConfigError with all their problems."""
     problems, keys = Problems(), [name for name in ChainConfig.model_fields if name != "version"]
-    known = {*keys, *_OWN}
+    known = {*keys, *_NO_KEYS}
     problems += (
-        f"{name}: no parameter of Synthesizer{nearest(house_name(name), known)}"
+        f"{name}: no parameter of Synthesizer; "
+        + (_ELSEWHERE.get(name) or instead_of(house_name(name), known, python=True))
         for name in parameters
         if name not in known
     )
@@ -96,62 +86,62 @@ def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
 
 
 class Synthesizer:
-    """Synthesise pandas frames; the parameters are keys of the YAML, all but data and output.
+    """Synthesise pandas frames; the parameters are keys of the YAML without data and output.
 
-    Each is None where it is not set and then has the default of the YAML (docs/configuration.md).
-    Every fit draws a key, and a seed where none is named, and draws use them too unless
-    `generate` is told another seed: two objects give other frames. Works with ``sklearn.clone``.
+    A parameter that is None has the default of the YAML (docs/configuration.md). Every fit draws a
+    random key, and a seed if none is named, so that two fits give different frames. Works with
+    ``sklearn.clone``.
 
     Parameters
     ----------
     seed : int, optional
-        Tells syntheses apart, in [0, 2**63); drawn by default.
+        Seed of the draws, in [0, 2**63); random by default.
     random_key : str or mapping, optional
-        ``"none"`` lets the seed alone decide (public or simulated data); ``{"from": path}`` repeats
-        a run; drawn by default.
+        Key without which nobody can repeat the draws; random by default. ``{"from": path}`` repeats
+        a run. ``"none"``: the seed alone repeats the draws; for public or simulated data only.
     m, rows : int, optional
-        Number of frames (1), and rows of each (as many as the confidential frame).
+        Number of frames (1 by default), and rows of each (as many as the confidential frame).
     workers : int, optional
-        Workers of joblib, which change no value; all cores by default.
+        Number of processes, which changes no value; all cores by default.
     proper : bool, optional
         Whether to refit for every frame on a bootstrap sample; False by default.
     default_method, method : str, mapping or list, optional
-        A model for all variables (``"cart"``), or one for each kind; models of single variables.
+        Model of all variables (``"cart"``) or of each kind; models of single variables.
     models : mapping, optional
         Options of models, such as ``{"cart": {"min_leaf": 10}}``.
     variables : mapping, optional
-        What is said of variables, such as ``{"age": {"missing": ["-8"], "method": "normal"}}``.
+        Kinds, missing codes and models of variables, such as
+        ``{"age": {"missing": ["-8"], "method": "normal"}}``.
     visit_sequence, predictor_matrix, max_predictors : optional
-        Order of the chain, predictors of variables, and how many of them there are at most.
+        Order of the chain, predictors of variables, and their largest number.
     keep, drop, strata : list of str, optional
-        Variables copied as they are, left out, and whose combinations get a chain each.
+        Variables that are copied, left out, or whose combinations get separate chains.
     min_stratum_rows : int, optional
         Fewest rows of a stratum.
     rules, forbid, structural_zeros, survival, on_violation : optional
-        What holds in every synthetic row, and what to do where the data break it.
+        Constraints on synthetic rows, and what to do if the data break them.
     rare, after : mapping, optional
-        Disclosure control before and after the synthesis.
+        Disclosure control before the synthesis, and after it.
     panel : mapping, optional
-        Periods of persons.
+        Columns of persons and periods.
     checks : bool or mapping, optional
-        What `checks` computes of the frames of `generate`; ``True`` takes all by default.
+        Checks of the frames of `generate`; ``True`` runs the default ones.
     limits : mapping, optional
-        Highest values of figures; with them the frames are always checked (see `exceeded`).
+        Limits of figures; with limits, `generate` checks its frames (see `exceeded`).
     plugins : list of str, optional
-        Modules with further models; they are imported.
+        Modules with further models, which are imported.
     infer_missing : bool
-        Whether numbers such as -8 and texts such as "NA" may be taken for missing codes, as by
-        ``synthesizer init``; a warning says which. False: only what pandas calls missing is, and
-        what ``variables`` names.
+        Whether to infer missing codes, such as -8 or "NA", and to warn which. If False, only values
+        that pandas counts as missing, and codes under ``variables``, are missing.
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default.
     **extensions : mapping or bool, optional
-        Keys of extensions that are installed, such as those that make whole frames.
+        Keys of installed extensions.
 
     Raises
     ------
     ConfigError
-        For unknown or wrong parameters, all at once, with the nearest name.
+        With all problems of the parameters.
 
     Examples
     --------
@@ -170,7 +160,6 @@ class Synthesizer:
       1 frame generated
     """
 
-    @_names_checked
     def __init__(
         self,
         *,
@@ -210,7 +199,7 @@ class Synthesizer:
         self._set(named | extensions)
 
     def _set(self, parameters: dict[str, Any]) -> None:
-        """Take parameters over, if all are right; what was fitted is forgotten."""
+        """Set the parameters if all are valid, and discard the fit."""
         config = _config_of(parameters)
         registry: Registry = parameters["registry"] or Registry.load()
         self.registry = registry.with_plugins(config.plugins)
@@ -219,19 +208,19 @@ class Synthesizer:
         self._generated: _Generated | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn
-        """Return all parameters as they were given; None where one is not set."""
+        """Return all parameters; None where one is not set."""
         return dict(self._parameters)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; what was fitted is forgotten if it followed from one of them.
+        """Change parameters, and discard the fit if they affect it.
 
-        It stays where ``checks``, ``limits``, ``m``, ``rows`` or ``workers`` alone are changed; the
-        last frames can then be checked anew.
+        ``checks``, ``limits``, ``m``, ``rows`` and ``workers`` do not: the fit stays, and the last
+        frames can be checked again.
 
         Raises
         ------
         ConfigError
-            For unknown or wrong parameters, all at once; nothing is changed then.
+            With all problems of the parameters; nothing is changed.
 
         Examples
         --------
@@ -249,14 +238,33 @@ class Synthesizer:
         return self
 
     def __repr__(self) -> str:
-        """Show what is set; the seed is not shown, since it decides the draws."""
-        usual = {"infer_missing": True}
-        named = ", ".join(
-            f"{name}={'...' if name in ('seed', 'random_key') else in_short(value)}"
-            for name, value in sorted(self._parameters.items())
-            if value is not usual.get(name)
-        )
+        """Return the settings and what was done; seed and key are hidden: they fix the draws."""
+        named = ", ".join(f"{name}={value}" for name, value in self._settings())
         return "\n  ".join([f"Synthesizer({named})", *self._state()])
+
+    def _repr_html_(self) -> str:
+        """Return the settings and, after `fit`, the model of each variable, for a notebook."""
+        from synthesizer.report.notebook import framed  # loads jinja2
+
+        heading = Heading("Synthesizer", "; ".join(self._state()) or "not fitted")
+        blocks: list[Block] = [heading]
+        if settings := [*self._settings()]:
+            table = DataTable(
+                caption="Settings",
+                columns=("Setting", "Value"),
+                forms=("text", "text"),
+                rows=settings,
+            )
+            blocks.append(table)
+        source = None if self._fitted is None else self._fitted.source
+        if isinstance(source, FittedChain):
+            blocks.append(_model_table(source.strata[0].replicates[0]))
+        return framed(blocks, "Synthesizer")
+
+    def _settings(self) -> Iterator[tuple[str, str]]:
+        for name, value in sorted(self._parameters.items()):
+            if value is not {"infer_missing": True}.get(name):
+                yield name, "..." if name in UNTOLD else in_short(value)
 
     def _state(self) -> Iterator[str]:
         fitted = self._fitted
@@ -271,19 +279,18 @@ class Synthesizer:
 
     @public
     def fit(self, frame: pd.DataFrame | RawTable) -> Self:
-        """Learn from a confidential frame, shape (n, p) with n >= 2; its index is left out.
+        """Fit the models to a confidential frame of shape (n, p), n >= 2; its index is ignored.
 
         Raises
         ------
         DataError, ConfigError
-            With every problem of the data, or of the options in view of them.
+            With all problems of the data, or of the parameters for these data.
 
         Warns
         -----
         UserWarning
-            If the index looks like data: it has a name or several levels, or no whole numbers; of
-            the missing codes that were inferred; and of what holds in all rows, such as an end
-            after its start, and may not in synthetic ones.
+            On an index that looks like data, inferred missing codes, inferred identifiers, and
+            relations of all rows, such as end >= start, that synthetic rows may break.
         """
         from synthesizer.plan.plan import make_plan
 
@@ -291,16 +298,16 @@ class Synthesizer:
         infer = self._parameters["infer_missing"]
         data = read_frame(raw, self.config, infer_missing=infer)
         plan = make_plan(self.config, data, self.registry)
-        said_codes = {n for n, own in self.config.variables.items() if own.missing is not None}
-        codes = guessed_codes(data.table, said_codes)
-        said = [*data.warned, *_guessed_identifiers(data.table, self.config)]
-        said += _unkept_relations(plan, self.config)
-        if said:
-            warnings.warn("; ".join(said), stacklevel=3)
+        with_codes = {n for n, one in self.config.variables.items() if one.missing is not None}
+        codes = guessed_codes(data.table, with_codes)
+        warned = [*data.warned, *_guessed_identifiers(data.table, self.config)]
+        warned += _unkept_relations(plan, self.config)
+        if warned:
+            warnings.warn("; ".join(warned), stacklevel=3)
         if codes:
             warnings.warn(
-                f"taken for missing codes: {codes}; infer_missing=False takes them for values, "
-                "missing under variables says which are",
+                f"taken for missing codes: {codes}; if they are values, write "
+                "infer_missing=False, or the right codes as variables={NAME: {'missing': [...]}}",
                 stacklevel=3,
             )
         self._fitted, self._generated = replace(_Fitted.of(plan), codes=codes), None
@@ -310,32 +317,32 @@ class Synthesizer:
     def generate(
         self, m: int | None = None, *, rows: int | None = None, seed: AnySeed | None = None
     ) -> list[Any]:
-        """Draw synthetic frames, and check them where the options have ``limits``.
+        """Draw synthetic frames, and check them if there are ``limits``.
 
         Parameters
         ----------
         m : int, optional
-            Number of frames; that of the options by default. Frame d is the same for every m.
+            Number of frames; by default that of the object. Frame d is the same for every m.
         rows : int, optional
-            Rows of each; as many as the confidential frame by default.
+            Rows of each frame; by default those of the object, or as many as the confidential
+            frame.
         seed : int or Seed, optional
-            Decides every draw; the seed of the options by default. With a number the key of the
-            fit stays.
+            Seed of the draws; by default that of the fit. A number is used with the key of the fit.
 
         Returns
         -------
         list of DataFrame
-            Columns, order and types of the confidential frame.
+            Frames with the columns, order and types of the confidential frame.
 
         Raises
         ------
         ModelError
-            If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
+            Before `fit`, or if ``rows`` is not that of a partial synthesis.
 
         Warns
         -----
         UserWarning
-            If a figure lies above its limit (see `exceeded`), or somebody interrupted the work.
+            If a figure is above its limit (see `exceeded`), or after an interrupt.
         """
         fitted, config = self._sure, self.config
         m = config.m if m is None else m
@@ -352,37 +359,40 @@ class Synthesizer:
             self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
         if fitted.source.interrupted:
             warnings.warn(
-                f"interrupted: {len(frames)} of {m} datasets, the last one as good as it had "
-                "become",
+                f"interrupted: {len(frames)} of {m} frames; the last one is the best until then",
                 stacklevel=3,
             )
         self._warn_of_limits()
         return frames
 
     def _warn_of_limits(self) -> None:
-        """Warn of what lies above a limit, and of limits that nothing can be held against."""
+        """Warn of figures above their limits, and of limits that cannot be checked."""
         words = ""
         if self._sure.plan is not None:
             above = "; ".join(self.exceeded)
             words = f"above a limit (see exceeded): {above}" if above else ""
+<<<<<<< HEAD
         elif self.config.limits.chosen:
             words = f"the limits of the model are not checked: {_NO_ORIGINAL}"
+=======
+        elif self.config.limits.asked:
+            words = f"limits of the model are not checked: {_NO_ORIGINAL}"
+>>>>>>> main
         if words:
             warnings.warn(words, stacklevel=4)
 
     @property
     def checks(self) -> CheckResults:
-        """What the checks find in the frames of the last `generate`; computed when asked for.
+        """Checks of the frames of the last `generate`, computed at the first use.
 
-        They run as the option ``checks`` says; ``checks=True`` takes all that run by default. They
-        take as long as the synthesis, or longer. Confidential: figures are computed from the
-        original.
+        The parameter ``checks`` selects them. They take as long as the synthesis, or longer.
+        Confidential: they are computed from the original.
 
         Raises
         ------
         ModelError
-            Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`
-            without the original.
+            Without ``checks`` and ``limits``, before `generate`, or after `load` without the
+            original.
         """
         if self._fitted is not None and self._fitted.plan is None:
             raise ModelError(_NO_ORIGINAL)
@@ -403,18 +413,18 @@ class Synthesizer:
 
     @property
     def verdict(self) -> Verdict:
-        """May the frames of the last `generate` be released? Three lines, from `checks`.
+        """Verdict of three lines: may the frames of the last `generate` be released?
 
-        ``verdict.to_frame()`` is a table of them. Confidential, and raises what `checks` raises.
+        ``verdict.to_frame()`` is its table. Confidential; raises the errors of `checks`.
         """
-        return verdict(self.checks, self.config.limits)
+        return self.checks.verdict
 
     @property
     def exceeded(self) -> tuple[str, ...]:
-        """The limits that the last `generate` lies above, in words; empty where it keeps all.
+        """Sentences on limits that the last `generate` exceeds; empty if there are none.
 
-        Those under ``limits``, and of extensions that make whole frames. A figure that has a limit
-        and could not be computed counts as above it.
+        They are limits under ``limits``, and of extensions that make whole frames. A figure that
+        could not be computed counts as above its limit.
 
         Raises
         ------
@@ -432,9 +442,9 @@ class Synthesizer:
 
     @property
     def extensions(self) -> Mapping[str, Any]:
-        """What extensions came to that made the frames of the last `generate`, by key.
+        """Results by key of extensions that made the frames of the last `generate`.
 
-        Confidential: it is computed from the original. Empty where the chain drew the frames.
+        Confidential: they are computed from the original. Empty if the chain drew the frames.
 
         Raises
         ------
@@ -447,30 +457,26 @@ class Synthesizer:
         return {maker: drawn.beside.result}
 
     def further_frames(self) -> list[Any]:
-        """Return the frames that an extension left beside those of the last `generate`.
-
-        One may be picked, such as from several of rising risk; mostly there are none.
-        """
+        """Return further frames of an extension, such as some of rising risk to choose from."""
         beside, sure = self._drawn.beside, self._sure
         tables = () if beside is None else beside.tables
         return [sure.frame_of(sure.released(table)) for table in tables]
 
     @property
     def model(self) -> SavedModel:
-        """The fitted model."""
+        """The fitted model, for `generate`."""
         if self._sure.model is None:
             raise ModelError(problem("maker_not_saved", maker=self.config.maker))
         return self._sure.model
 
     @public
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the fitted model with mode 0600; it holds confidential values.
+        """Write the fitted model with mode 0600; it contains confidential values.
 
         Raises
         ------
         OutputError
-            If a file is there already and ``overwrite`` does not say to replace it, or it cannot be
-            written.
+            If the file exists and ``overwrite`` is False, or if it cannot be written.
         """
         check_file(Path(path), overwrite=overwrite)
         save_model(Path(path), self.model, self.registry)
@@ -484,34 +490,33 @@ class Synthesizer:
         original: pd.DataFrame | RawTable | None = None,
         registry: Registry | None = None,
     ) -> Self:
-        """Read a model that `save` or ``synthesizer fit`` wrote; runs no code of the file.
+        """Return a model from a file of `save` or ``synthesizer fit``, without running code in it.
 
-        Its parameters are those of the fit, its checks and limits among them, but for seed, key,
-        workers and plug-ins.
+        Its parameters are those of the fit, without seed, key, workers and plug-ins.
 
         Parameters
         ----------
         path : str or Path
             The file.
         original : DataFrame, optional
-            The confidential frame that it was fitted to: what is drawn can then be checked.
+            The confidential frame of the fit, which checks need.
         registry : Registry, optional
-            Models that it may consist of; all that installed packages offer by default.
+            Models that the file may use; by default those of all installed packages.
 
         Raises
         ------
         SavedModelError
-            If the file is cut short, altered or needs models that are not installed.
+            If the file is cut short or altered, or needs models that are not installed.
         DataError
-            If ``original`` is another frame.
+            If ``original`` is not the frame of the fit.
         """
         result = cls(registry=registry)
         model = load_model(Path(path), result.registry)
-        said = model.origin.get("config")
-        said = said if isinstance(said, Mapping) else {}
+        parameters = model.origin.get("config")
+        parameters = parameters if isinstance(parameters, Mapping) else {}
         names = result._parameters.keys() - _OF_A_FIT
         try:
-            result._set(result._parameters | {k: v for k, v in said.items() if k in names})
+            result._set(result._parameters | {k: v for k, v in parameters.items() if k in names})
         except ConfigError as error:
             raise SavedModelError(f"{path}: {problem}" for problem in error.problems) from None
         fitted = _Fitted.of_model(model)
@@ -535,23 +540,23 @@ class Synthesizer:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Fitted:
-    """What frames are drawn from, and how they are laid out."""
+    """A fitted source of frames, with the layout of its data."""
 
     source: Source
     arrangement: Arrangement
     layout: Layout
     seed: Seed
     plan: Plan | None = None
-    """None of a model that was loaded: the original is not there."""
+    """None of a loaded model without the original."""
     after: After = field(default_factory=After)
     model: SavedModel | None = None
-    """None where an extension makes whole frames, which leaves no model."""
+    """None if an extension makes whole frames."""
     codes: str = ""
-    """Missing codes that were inferred, and the variables that have them."""
+    """Inferred missing codes and their variables."""
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Fit what a plan says."""
+        """Return the fit of a plan."""
         from synthesizer.jobs.run import fitted_model
 
         if plan.maker is None:
@@ -569,7 +574,7 @@ class _Fitted:
 
     @classmethod
     def of_model(cls, model: SavedModel) -> Self:
-        """Return a model that was fitted already."""
+        """Return the fit of a model."""
         return cls(
             source=model.chain,
             arrangement=model.arrangement,
@@ -580,7 +585,7 @@ class _Fitted:
         )
 
     def planned(self, config: ChainConfig) -> Self | None:
-        """Return it with other checks and limits; None where whole frames are made by them."""
+        """Return the fit with other checks and limits; None if an extension makes whole frames."""
         from synthesizer.plan.plan import make_plan
 
         if self.plan is None:
@@ -593,7 +598,7 @@ class _Fitted:
     def against(
         self, original: pd.DataFrame | RawTable, config: ChainConfig, registry: Registry
     ) -> Self:
-        """Return a loaded model with the frame that it was fitted to."""
+        """Return a loaded fit with the frame of the fit."""
         from synthesizer.plan.plan import make_plan
 
         raw, source = from_frame(original), self.source
@@ -604,13 +609,12 @@ class _Fitted:
             if plan.table.n_units == source.n_units and _alike(plan.table.schema, source.schema):
                 return replace(self, plan=plan)
         raise DataError(
-            "original: this is not the frame that the model was fitted to, with "
-            f"{source.n_units:,} rows of {', '.join(source.schema.names)}: hand over that frame, "
-            "or leave it out"
+            f"original: this is not the frame of the fit, which has {source.n_units:,} rows of "
+            f"{', '.join(source.schema.names)}: name that frame, or leave original out"
         )
 
     def released(self, table: Table) -> Table:
-        """Return a drawn table after the steps that change values or rows."""
+        """Return a drawn table after the steps under ``after``."""
         if self.plan is not None:
             return self.plan.released(table)
         if self.after.drop_uniques:
@@ -623,54 +627,70 @@ class _Fitted:
         return to_frame(self.after.labelled(self.arrangement.restored(table)), self.layout)
 
     def guarded(self) -> AbstractContextManager[None]:
-        """Turn what an altered model sets off into an error of the package."""
+        """Turn errors of an altered model into errors of the package."""
         if self.model is not None:
             return self.model.guarded()
         return nullcontext() if self.plan is None else self.plan.guarded()
 
 
-def _alike(ours: Schema, theirs: Schema) -> bool:
+def _model_table(steps: Sequence[FittedStep]) -> DataTable:
+    """Return the fitted variables in their order, each with its kind, model and predictors."""
+    return DataTable(
+        caption="Models, in the order of the chain",
+        columns=("Variable", "Kind", "Model", "Predictors"),
+        forms=("text", "text", "text", "count"),
+        rows=[(s.variable.name, s.variable.kind.value, s.method, len(s.predictors)) for s in steps],
+    )
+
+
+def _alike(first: Schema, second: Schema) -> bool:
     """Whether two tables have the same variables, levels and missing codes."""
-    one, other = ([(v.name, v.kind, {*v.labels}) for v in schema] for schema in (ours, theirs))
+    one, other = ([(v.name, v.kind, {*v.labels}) for v in schema] for schema in (first, second))
     return one == other
 
 
 def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
-    """Say which columns are taken for identifiers that nobody declared."""
+    """Yield a warning of columns that were inferred to be identifiers."""
     ids = {c.name for c in table.columns if c.variable.kind is Kind.ID}
-    ids -= {name for name, said in config.variables.items() if said.kind is not None}
+    ids -= {name for name, one in config.variables.items() if one.kind is not None}
     ids -= {config.unit_column or ""}
     if ids:
         yield (
-            f"taken for identifiers, whose values are new: {listed(sorted(ids))}; "
-            "kind: numeric under variables says which are amounts"
+            f"taken for identifiers, which get new numbers: {listed(sorted(ids))}; for an amount "
+            "write variables={NAME: {'kind': 'numeric'}}"
         )
 
 
 def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
-    """Say which orders and labels of codes all rows keep, and no parameter asks to keep."""
+    """Yield a warning of relations that all rows keep and no parameter enforces."""
     if config.arranging is not None or config.maker is not None:
         return
     computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
     derived = {name: model.expression for name, model in computed.items()}
-    declared = {name for name, said in config.variables.items() if said.follows}
-    is_said = {
+    declared = {name for name, one in config.variables.items() if one.follows}
+    is_kept = {
         "forbid": config.rules or config.forbid,
         "follows": config.structural_zeros,
         "derived": True,
     }
     relations = find_relations(plan.table, derived=derived)
+<<<<<<< HEAD
     found = [r for r in relations if r.name not in declared and not is_said[r.key]]
     if found:
         named = "; ".join(f"{r.sentence} ({r.key}: {r.text})" for r in found)
+=======
+    broken = [r for r in relations if r.name not in declared and not is_kept[r.key]]
+    if broken:
+        named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in broken)
+>>>>>>> main
         yield (
-            f"synthetic rows may break what all rows keep: {named}; forbid=[...], and follows "
-            "under variables, keep it"
+            f"synthetic rows may break relations of all rows: {named}; to keep them write "
+            "forbid=[CONDITION], or variables={NAME: {'follows': CODE}}"
         )
 
 
 class _Generated:
-    """What the last `generate` left beside its frames."""
+    """Results of the last `generate` beside its frames."""
 
     def __init__(
         self, fitted: _Fitted, seed: Seed, tables: Sequence[Table], *, m: int, rows: int | None
@@ -680,19 +700,20 @@ class _Generated:
         self.beside = fitted.source.beside(seed)
 
     def of(self, fitted: _Fitted) -> _Generated:
-        """Return the same under other checks."""
+        """Return the same results with the checks of another fit."""
         return _Generated(fitted, self.seed, self.tables, m=self.m, rows=self.rows)
 
     @cached_property
     def checks(self) -> CheckResults:
-        """What the checks find."""
+        """Results of the checks."""
         assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
         plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
         checks = plan.checking(self.seed)
-        drawn = self.tables or map(  # the same again, where nobody had asked for checks
+        drawn = self.tables or map(  # drawn again if there were no checks
             self.fitted.released,
             self.fitted.source.generate(self.seed, m=self.m, rows=self.rows, n_jobs=plan.workers),
         )
         for table in drawn:
             checks.add(plan.viewed(table))
-        return checks.finish(partial(plan.refit, self.fitted.source, self.seed))
+        results = checks.finish(partial(plan.refit, self.fitted.source, self.seed))
+        return results.judged_by(plan.limits)

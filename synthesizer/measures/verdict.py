@@ -107,7 +107,7 @@ class VerdictLine(Row):
 
 
 class Verdict(Result):
-    """May these data be released? Three lines, and the tests behind them.
+    """Verdict on the release: three lines, and the tests of each.
 
     Examples
     --------
@@ -125,15 +125,15 @@ class Verdict(Result):
 
     @property
     def word(self) -> Word:
-        """The gravest of the three."""
+        """Worst word of the three lines."""
         return _gravest(line.word for line in self.lines)
 
     @property
     def findings(self) -> tuple[tuple[Subject, Evidence], ...]:
-        """What does not pass, the gravest first, with the line that it is about.
+        """Tests that do not pass, the worst first, each with the subject of its line.
 
-        Of findings with one word those that were measured come first, then the first of each line.
-        A figure is there once, with what is gravest of it.
+        Among equal words, measured tests come first, then the first test of each line. Each figure
+        occurs once, with its worst test.
         """
         ranked = [
             (-ORDER.index(e.word), not e.measured, rank, line.subject, e)
@@ -194,11 +194,11 @@ def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict
 
 
 class CheckResults(CheckFigures):
-    """Everything the checks found, and the verdict on it."""
+    """Results of all checks, with the verdict on the release."""
 
     @property
     def verdict(self) -> Verdict:
-        """May the data be released? Three lines, by the limits named, else those of the package.
+        """Verdict on the release: three lines, by named limits or those of the package.
 
         Examples
         --------

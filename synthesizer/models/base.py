@@ -1,8 +1,8 @@
-"""The contract of a conditional model.
+"""The interface of a conditional model.
 
-A model is two classes: a frozen, keyword-only dataclass that holds options (`ConditionalModel`)
-and what its ``fit`` returns (`FittedModel`). The engine splits a numeric target with missing codes
-into two steps before it calls a model, so a model sees either codes or finite numbers, never both.
+A model is two classes: a frozen, keyword-only dataclass of options (`ConditionalModel`) and the
+result of its ``fit`` (`FittedModel`). The engine splits a numeric target with missing codes into
+two steps before it calls a model, so a model sees either codes or finite numbers, never both.
 """
 
 from __future__ import annotations
@@ -27,53 +27,50 @@ ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERI
 
 @dataclass(frozen=True, kw_only=True)
 class Abilities:
-    """What the engine may ask of a model; it asks these tags, never a name."""
+    """Properties of a model that the engine depends on, in place of its name."""
 
     kinds: frozenset[Kind] = ALL_KINDS
     """Kinds of target that the model accepts."""
     max_levels: int | None = None
     """Largest number of levels of a coded target (2 for a logistic regression)."""
     stores_values: bool = True
-    """Whether the fitted model holds confidential values (donors): release checks look here."""
+    """Whether the fitted model contains confidential values (donors)."""
     uses_predictors: bool = True
-    """Whether the predictors matter at all."""
+    """Whether draws depend on predictors."""
     copies_rows: bool = False
-    """Whether the variable is kept as it is, row by row (partial synthesis)."""
+    """Whether the confidential values are copied row by row (partial synthesis)."""
     deterministic: bool = False
-    """Whether the value follows from other synthetic values without a fit."""
+    """Whether the value is computed from other synthetic values, without a fit."""
     new_values: bool = False
-    """Whether a numeric draw may be a number that is not in the confidential data, whatever the
-    options; see `ConditionalModel.makes_new_values`."""
+    """Whether a drawn number may be absent from the data, whatever the options."""
     panel: bool = False
-    """Whether the model needs the persons and periods of a panel; it then takes the variable as it
-    is, missing codes included."""
+    """Whether the model needs persons and periods; it then draws missing codes, too."""
     career: bool = False
     """Whether it draws careers, that is the rows of a panel."""
     person: bool = False
-    """Whether it draws one value a person, so that it may come before the careers."""
+    """Whether it draws one value a person, so that it may precede the careers."""
 
 
 class FittedModel(ABC):
-    """What a fit learnt: parameters only, and donors where the abilities say so.
+    """The result of a fit: parameters, and donors if the abilities have `stores_values`.
 
     A frozen dataclass: a saved model is written and read by the annotations of its fields, see
-    `synthesizer.data.codec`. The constructor raises ValueError on values that no fit gives, so that
-    a file that was altered is refused.
+    `synthesizer.data.codec`. The constructor raises ValueError on values that no fit returns, so
+    that altered files are refused.
     """
 
     @abstractmethod
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw one value of the target for each of the n rows of predictors, maybe no columns."""
+        """Draw one value of the target for each of n rows; the predictors may have no columns."""
 
     def log_likelihood(
         self,
         predictors: Table,  # noqa: ARG002 - for the models that override this
         target: Column,  # noqa: ARG002
     ) -> FloatArray | None:
-        """Return the log-probability of the value of each row, shape (n,), to judge memory by.
+        """Return the log-probability of the value of each row, shape (n,), for memorisation tests.
 
-        Numbers may count by the class of values that they are in. None, which is the default, where
-        the model cannot tell.
+        Numbers may count by their class of values. None, the default, if it cannot be computed.
         """
         return None
 
@@ -83,10 +80,9 @@ class FittedModel(ABC):
         *,
         steps: int,  # noqa: ARG002
     ) -> Chances | None:
-        """Return the chance of each code in each row, as `sample_wider` draws them.
+        """Return the probability of each code in each row, as `sample_wider` draws them.
 
-        None, which is the default, where the model cannot tell: what it draws is then thrown away
-        until it is allowed.
+        None, the default, if it cannot be computed; forbidden draws are then rejected and repeated.
         """
         return None
 
@@ -97,10 +93,10 @@ class FittedModel(ABC):
         steps: int,  # noqa: ARG002 - for the models that override this
         rng: np.random.Generator,
     ) -> Column:
-        """Draw from a neighbourhood ``steps`` >= 0 wider than the row's own; 0 is `sample`.
+        """Draw from a neighbourhood that is ``steps`` >= 0 wider than that of the row.
 
-        Used when a structural zero forbids what ``sample`` draws. A tree walks ``steps``
-        ancestors up; a model without neighbourhoods draws as usual, which is the default.
+        Used if a structural zero forbids the draw of ``sample``. A tree draws from the node
+        ``steps`` above the leaf. A model without neighbourhoods calls `sample`, the default.
         """
         return self.sample(predictors, rng=rng)
 
@@ -111,7 +107,7 @@ class OtherOptions(NamedTuple):
     options: Mapping[str, Any]
     """Values by name; None is the default."""
     why: str
-    """What they change, in a few words."""
+    """Their effect, in a few words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,18 +118,17 @@ class ConditionalModel(ABC):
     """
 
     abilities: ClassVar[Abilities] = Abilities()
-    """What the engine may ask of the model."""
+    """Properties that the engine depends on."""
     fitted_type: ClassVar[type[FittedModel]]
-    """What `fit` returns."""
+    """Type of the result of `fit`."""
     option_aliases: ClassVar[Mapping[str, str]] = {}
-    """Other names of options."""
+    """Options by their other names."""
     in_words: ClassVar[str] = ""
-    """What researchers are told that drew a variable, such as "a {tree} tree" (classification or
-    regression); the model's name where it says nothing."""
-    told_options: ClassVar[tuple[str, ...]] = ()
-    """Options that researchers may be told: settings, no values of data."""
+    """Description for codebooks, such as "a {tree} tree"; empty: the model's name."""
+    public_options: ClassVar[tuple[str, ...]] = ()
+    """Options that codebooks for researchers may contain: no values of data."""
     predictor_option: ClassVar[str] = ""
-    """Option that names a predictor, or several, which have to be there."""
+    """Option with the names of predictors that the model needs."""
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     @classmethod
@@ -146,25 +141,25 @@ class ConditionalModel(ABC):
         return handler(source)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What researchers may be told of the options: those that differ from the defaults."""
+    def public_values(self) -> dict[str, Any]:
+        """Public options that differ from their defaults, for codebooks."""
         usual = {item.name: item.default for item in fields(self)}
-        values = {name: getattr(self, name) for name in self.told_options}
+        values = {name: getattr(self, name) for name in self.public_options}
         return {name: value for name, value in values.items() if value != usual[name]}
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Predictors that the options name; the plan tells where they are absent."""
+        """Predictors that the options name; the plan reports absent ones."""
         named = getattr(self, self.predictor_option) if self.predictor_option else None
         return (named,) if isinstance(named, str) else named or ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Variables that the options name and that need not be predictors."""
+        """Variables that the options name and that may be absent from the predictors."""
         return ()
 
     def require(self, predictors: Table) -> None:
-        """Raise ValueError if the predictors that the options name are not there."""
+        """Raise ValueError if predictors that the options name are absent."""
         absent = [name for name in self.needs if name not in predictors]
         if absent:
             raise ValueError(
@@ -173,23 +168,23 @@ class ConditionalModel(ABC):
             )
 
     def safer(self) -> Sequence[OtherOptions]:
-        """Return options that reveal less of single persons, the likeliest to help first."""
+        """Return options that reveal less about single persons, the most effective first."""
         return ()
 
     def truer(self) -> Sequence[OtherOptions]:
-        """Return options that follow more of the data, the likeliest to help first."""
+        """Return options that follow the data more closely, the most effective first."""
         return ()
 
     def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool] | None:  # noqa: ARG002
-        """Return whether draws from its trees are even, and bent by a regression.
+        """Return whether trees draw evenly, and whether they have a leaf regression.
 
-        None where the model has no trees, which is the default.
+        None, the default, if the model has no trees.
         """
         return None
 
     @property
     def caution(self) -> str:
-        """What a steward should know before running with these options; the plan tells it."""
+        """Warning about these options for the steward, which the plan prints; empty for none."""
         return ""
 
     def unsuited(
@@ -197,7 +192,7 @@ class ConditionalModel(ABC):
         target: Variable,  # noqa: ARG002 - for the models that override this
         known: Mapping[str, Variable],  # noqa: ARG002
     ) -> Iterator[str]:
-        """Yield which options do not go with a variable; the plan tells it before any fit.
+        """Yield problems of options with a variable, which the plan reports before any fit.
 
         ``known`` are the variables that options may name.
         """
@@ -205,37 +200,34 @@ class ConditionalModel(ABC):
 
     @property
     def makes_new_values(self) -> bool:
-        """Whether a numeric draw may be a number that is not in the confidential data.
-
-        It may if the abilities say so, or the base model's draw may.
-        """
+        """Whether the model, or its base model, may draw numbers that are not in the data."""
         base = getattr(self, "base", None)
         inner = isinstance(base, ConditionalModel) and base.makes_new_values
         return self.abilities.new_values or inner
 
     def with_bases(self) -> Iterator[ConditionalModel]:
-        """Yield the model, its base model, the base model of that, and so on."""
+        """Yield the model, its base model, the base model of its base model, and so on."""
         yield self
         base = getattr(self, "base", None)
         if isinstance(base, ConditionalModel):
             yield from base.with_bases()
 
     def moderated(self, names: Iterable[str]) -> Self:
-        """Return the model whose relations may differ with some predictors, where it can.
+        """Return the model with moderators: predictors that may change the relations of others.
 
-        Others return what they are, which is the default; a wrapped model does it for them.
+        By default a model passes them to its base model, if any.
         """
         return self._around(lambda base: base.moderated(names))
 
     def of_persons(self, persons: int) -> Self:
-        """Return the model as it is fitted to a panel of so many persons, who may be few.
+        """Return the model with the settings for a panel with this number of persons.
 
-        Others return what they are, which is the default; a wrapped model does it for them.
+        By default a model passes it to its base model, if any.
         """
         return self._around(lambda base: base.of_persons(persons))
 
     def _around(self, change: Callable[[ConditionalModel], ConditionalModel]) -> Self:
-        """Return the model with the one that it wraps changed, where it wraps one."""
+        """Return the model with its base model changed, if it has one."""
         base = getattr(self, "base", None)
         if not isinstance(base, ConditionalModel):
             return self
@@ -250,10 +242,10 @@ class ConditionalModel(ABC):
         ----------
         predictors : Table
             n rows, the confidential values of the variables before the target; may have no
-            columns. Its columns may hold missing codes.
+            columns. Missing codes may occur.
         target : Column
             n >= 1 values without missing states: codes of a coded variable (missing codes are
             ordinary codes there) or finite float64 numbers.
         rng : numpy.random.Generator
-            For whatever the fit draws.
+            Source of random numbers.
         """

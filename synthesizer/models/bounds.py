@@ -1,10 +1,10 @@
-"""Numbers that earlier values of the same row bound: drawn as a distance from the bound.
+"""Numbers with bounds, given by earlier values of the same row: drawn as distances from the bound.
 
-A draw that breaks ``a <= b`` and is thrown away bends the distribution: what stays are the larger
-distances. Where more than a few draws would be, the distance itself is drawn, from 0 upwards, given
-all predictors, unless draws for the confidential rows show that this bends more. What a distance
-cannot tell is drawn first: whether the number equals its bound, is one of the values that very many
-hold, or is rounded.
+Rejecting draws that break ``a <= b`` biases the distribution: larger distances remain. If more than
+a few draws would be rejected, the distance itself is drawn, from 0 upwards, given all predictors.
+Rejection is used if test draws for the confidential rows show that it is closer to the data. Before
+the distance the model draws whether the number equals its bound, is a very frequent value (a heap),
+or is rounded.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, min_hold
 from synthesizer.models.kit.regression import numeric_column
 from synthesizer.models.limits import WIDENINGS
 
-TRIES = 20
-"""Draws of a row before it is put on the bound that it breaks."""
-RARELY = 0.02
-"""Up to this share of draws that would break the bounds nothing is bent: these are drawn again."""
-BETTER = 0.02
-"""By so much draws that are thrown away must be nearer to the data than distances are."""
-FEWEST = 10
-"""Rows between the same bounds with a model of their own."""
-SHARE = 0.01
-"""Least share of the rows that makes a value, or a precision, one of its own."""
-MOST_HEAPS = 20
-"""Values of their own, the most frequent ones."""
-NEIGHBOURS = 10
-"""Distinct values on both sides beside which a value is frequent, or is not."""
-PEAK = 5.0
-"""A value of its own is so many times as frequent as its neighbours."""
-ASIDE = 3
-"""Units of its precision by which a sum is moved that happens to be a number of few."""
-EXCESS = 1.5
-"""A precision of its own is so many times as frequent as it would be by chance."""
+MAX_TRIES = 20
+"""Draws of a row before its value is moved to the bound."""
+MAX_OUTSIDE_SHARE = 0.02
+"""Up to this share of draws outside the bounds, rejection is used."""
+MIN_GAIN = 0.02
+"""Advantage of rejection, in Kolmogorov-Smirnov distance, for it to be used."""
+MIN_ROWS = 10
+"""Rows with the same bounds that have a separate model."""
+MIN_STATE_SHARE = 0.01
+"""Share of the rows with a heap or a precision."""
+MAX_HEAPS = 20
+"""Number of heaps, the most frequent values."""
+N_NEIGHBOURS = 10
+"""Distinct values on either side that a heap is compared with."""
+MIN_PEAK_RATIO = 5.0
+"""Frequency of a heap over that of its neighbours."""
+MAX_SHIFT_UNITS = 3
+"""Units of precision by which a rare sum is moved."""
+MIN_EXCESS_RATIO = 1.5
+"""Frequency of a precision over that by chance."""
 
 _STATE, _ROOM, _BEFORE = "bounds.state", "bounds.room", "bounds.before"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Predictors of which no value may be below (``low``) or above (``high``) a number."""
+    """Predictors that are lower (``low``) or upper (``high``) bounds of a number."""
 
     low: tuple[str, ...] = ()
     high: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """All bounds."""
         return (*self.low, *self.high)
 
     def among(self, names: tuple[str, ...]) -> Bounds | None:
-        """Return the bounds that are among some predictors; None where none is."""
-        low, high = (tuple(n for n in own if n in names) for own in (self.low, self.high))
+        """Return the bounds that are among some predictors; None if none is."""
+        low, high = (tuple(n for n in side if n in names) for side in (self.low, self.high))
         return Bounds(low=low, high=high) if low or high else None
 
     def limits(self, table: Table, when: str = "") -> tuple[FloatArray, FloatArray]:
@@ -75,7 +75,7 @@ class Bounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounded(ConditionalModel):
-    """A base model of a history together with the bounds of its variable; `Step` takes it apart."""
+    """The base model of a history, with the bounds of its variable, for `Step`."""
 
     base: ConditionalModel
     variable: str
@@ -85,24 +85,24 @@ class Bounded(ConditionalModel):
         object.__setattr__(self, "abilities", self.base.abilities)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
-        """Fit the base model, without bounds: for what is no value of the variable."""
+        """Fit the base model without bounds, for targets other than the variable."""
         return self.base.fit(predictors, target, rng=rng)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedSide:
-    """What was learnt of the rows with the same bounds."""
+    """The model of rows with the same kind of bounds."""
 
     side: int
-    """1 for rows with a lower bound, 2 with an upper one, 3 with both, 0 with none."""
+    """1 with a lower bound, 2 with an upper one, 3 with both, 0 with none."""
     sizes: FloatArray
-    """Precisions, the finest first; 0 where numbers have none."""
+    """Precisions, the finest first; 0 for numbers without one."""
     heaps: FloatArray
-    """Values that very many hold."""
+    """Very frequent values."""
     states: FittedModel | None
-    """Draws a precision, the lower bound, the upper bound, or a heap, in this order."""
+    """Draws a precision, the lower bound, the upper bound, or a heap."""
     distances: FittedModel | None
-    """Draws the distance from the bound; the place between two of them, from 0 to 1."""
+    """Draws the distance from the bound; between two bounds, its share."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.side <= 3 or not len(self.sizes):
@@ -110,7 +110,7 @@ class FittedSide:
 
     @property
     def state(self) -> Variable:
-        """The variable that tells precisions, bounds and heaps apart."""
+        """The variable of precisions, bounds and heaps."""
         return _state_variable(len(self.sizes) + 2 + len(self.heaps))
 
     def draw(
@@ -123,9 +123,9 @@ class FittedSide:
         steps: int,
         state: IntArray,
     ) -> tuple[FloatArray, BoolArray]:
-        """Draw a number for each row, and say which are no copy of a bound or heap.
+        """Draw a number for each row; also return which ones are neither a bound nor a heap.
 
-        ``state`` is filled where it is negative.
+        Negative entries of ``state`` are replaced by drawn states.
         """
         k = len(self.sizes)
         new = np.flatnonzero(state < 0)
@@ -156,12 +156,12 @@ class FittedBounds:
     bounds: Bounds
     variable: Variable
     reach: tuple[float, float]
-    """Smallest and largest number that is drawn."""
+    """Smallest and largest number of draws."""
     numbers: SafeNumbers | None
-    """Replaces numbers that few hold."""
+    """Replaces rare numbers."""
     sides: tuple[FittedSide, ...]
     other: FittedModel
-    """Draws the number itself: where no side has the bounds of a row, or they rarely bind."""
+    """Draws the number without bounds, for rows without a side."""
 
     @classmethod
     def of(
@@ -172,28 +172,28 @@ class FittedBounds:
         target: Column,
         rng: np.random.Generator,
     ) -> FittedBounds:
-        """Learn from n >= 1 observed numbers; rows that break the bounds tell nothing."""
+        """Learn from n >= 1 observed numbers; rows that break the bounds are ignored."""
         values = _numbers(target)
         low, high = bounds.limits(predictors)
-        kept = (low <= values) & (values <= high)
-        if not kept.any():  # the plan refuses it for all rows, not for a stratum
-            kept[:] = True
-        rows = np.flatnonzero(kept)
+        valid = (low <= values) & (values <= high)
+        if not valid.any():  # possible in a stratum; the plan refuses it for all rows
+            valid[:] = True
+        rows = np.flatnonzero(valid)
         predictors, target = predictors.take(rows), target.take(rows)
         values, low, high = values[rows], low[rows], high[rows]
         numbers = SafeNumbers.of(target, min_holders_of(model), predictors.owners)
         other = model.fit(predictors, target, rng=rng)
         drawn = _numbers(other.sample(predictors, rng=rng))
-        binds = float(((drawn < low) | (drawn > high)).mean()) > RARELY
+        binds = float(((drawn < low) | (drawn > high)).mean()) > MAX_OUTSIDE_SHARE
         side = _sides(low, high)
         sides = []
         for number in np.unique(side).tolist() if binds else ():
-            own = np.flatnonzero(side == number)
-            if len(own) >= FEWEST:
-                ends = low[own], high[own]
-                table = _seen(predictors.take(own), bounds, *ends, number)
-                sides.append(_fit_side(model, number, table, target.take(own), *ends, rng))
-        found = cls(
+            chosen = np.flatnonzero(side == number)
+            if len(chosen) >= MIN_ROWS:
+                ends = low[chosen], high[chosen]
+                table = _with_room(predictors.take(chosen), bounds, *ends, number)
+                sides.append(_fit_side(model, number, table, target.take(chosen), *ends, rng))
+        fitted = cls(
             bounds=bounds,
             variable=target.variable,
             reach=(float(values.min()), float(values.max())) if numbers is None else numbers.reach,
@@ -202,10 +202,10 @@ class FittedBounds:
             other=other,
         )
         if not sides:
-            return found
-        plain = replace(found, sides=())
-        gaps = [x._gap(predictors, values, low, high, rng) for x in (found, plain)]
-        return plain if gaps[1] < gaps[0] - BETTER else found
+            return fitted
+        plain = replace(fitted, sides=())
+        gaps = [x._gap(predictors, values, low, high, rng) for x in (fitted, plain)]
+        return plain if gaps[1] < gaps[0] - MIN_GAIN else fitted
 
     def _gap(
         self,
@@ -215,7 +215,7 @@ class FittedBounds:
         high: FloatArray,
         rng: np.random.Generator,
     ) -> float:
-        """Return the largest distance of Kolmogorov and Smirnov: numbers, and both distances."""
+        """Return the largest Kolmogorov-Smirnov distance of the number and of its distances."""
         drawn, gaps = _numbers(self.draw(predictors, rng)), []
         for bound in (np.zeros(len(values)), low, high):
             rows = np.isfinite(bound)
@@ -228,21 +228,21 @@ class FittedBounds:
 
     @property
     def decimals(self) -> int | None:
-        """Decimals of the numbers; none of whole days."""
+        """Decimals of the numbers; None without a fixed precision."""
         return 0 if self.numbers is None else self.numbers.precision
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
-        """Draw a number for every row, between its bounds where that is possible."""
+        """Draw a number for every row, between its bounds if possible."""
         low, high = self.bounds.limits(predictors)
         values = np.empty(predictors.n_rows)
-        for side, rows in self._shared_out(_sides(low, high)):
+        for side, rows in self._rows_of_sides(_sides(low, high)):
             values[rows] = self._drawn(
                 side, predictors.take(rows), low[rows], high[rows], rng, widen
             )
         return numeric_column(self.variable, values)
 
-    def _shared_out(self, present: IntArray) -> Iterator[tuple[FittedSide | None, IntArray]]:
-        """Yield the rows of each side: the one with the most of a row's own bounds."""
+    def _rows_of_sides(self, present: IntArray) -> Iterator[tuple[FittedSide | None, IntArray]]:
+        """Yield each side and its rows: the side that shares most bounds with a row."""
         for number in np.unique(present).tolist():
             fits = [side for side in self.sides if side.side & number == side.side]
             best = max(fits, key=lambda side: side.side.bit_count(), default=None)
@@ -258,54 +258,56 @@ class FittedBounds:
         widen: int,
     ) -> FloatArray:
         least, most = np.fmax(low, self.reach[0]), np.fmin(high, self.reach[1])
-        # a bound beyond the reach leaves the bound alone
+        # if a bound is outside the reach, only the bound counts
         least, most = np.where(least <= high, least, low), np.where(most >= low, most, high)
         if side is not None:
-            table = _seen(table, self.bounds, low, high, side.side)
+            table = _with_room(table, self.bounds, low, high, side.side)
         values = np.empty(len(low))
-        left, state = np.arange(len(low)), np.full(len(low), -1)
-        for attempt in range(TRIES):
-            part = table.take(left)
+        todo, state = np.arange(len(low)), np.full(len(low), -1)
+        for attempt in range(MAX_TRIES):
+            part = table.take(todo)
             if side is None:
                 column = self.other.sample_wider(part, steps=widen, rng=rng)
                 drawn = _numbers(made_safe(column, self.numbers, rng))
-                is_free = np.zeros(len(left), dtype=bool)
+                is_free = np.zeros(len(todo), dtype=bool)
             else:
-                own = state[left]
-                ends = low[left], high[left]
-                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=own)
-                # a rounded number stays one; a heap beyond the bounds gives way
-                state[left] = np.where(is_free, own, -1)
+                new_state = state[todo]
+                ends = low[todo], high[todo]
+                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=new_state)
+                # keep rounded numbers; draw heaps outside the bounds again
+                state[todo] = np.where(is_free, new_state, -1)
             rows = np.flatnonzero(is_free)
-            is_bad = np.zeros(len(left), dtype=bool)
+            is_bad = np.zeros(len(todo), dtype=bool)
             if side is not None and len(rows):
-                sizes = side.sizes[state[left[rows]]]
-                ends = least[left[rows]], most[left[rows]]
-                drawn[rows] = self._aside(drawn[rows], sizes, *ends, rng)
-                # a number that is no heap and no bound must not become one by chance
-                ends = low[left[rows]], high[left[rows]]
-                is_bad[rows] = _states(drawn[rows], *ends, side.sizes, side.heaps) != own[rows]
-            values[left] = drawn
-            left = left[is_bad | (drawn < least[left]) | (drawn > most[left])]
-            if not len(left):
+                sizes = side.sizes[state[todo[rows]]]
+                ends = least[todo[rows]], most[todo[rows]]
+                drawn[rows] = self._shifted(drawn[rows], sizes, *ends, rng)
+                # rounding must not turn other numbers into a heap or a bound
+                ends = low[todo[rows]], high[todo[rows]]
+                is_bad[rows] = (
+                    _states(drawn[rows], *ends, side.sizes, side.heaps) != new_state[rows]
+                )
+            values[todo] = drawn
+            todo = todo[is_bad | (drawn < least[todo]) | (drawn > most[todo])]
+            if not len(todo):
                 return values
-            if attempt >= TRIES // 2:
-                state[left] = -1
+            if attempt >= MAX_TRIES // 2:
+                state[todo] = -1
         if side is None and widen < WIDENINGS[-1]:
-            return values  # others are redrawn from wider neighbourhoods
-        # beside the bound where no model reaches it, so that the two are not equal
+            return values  # the caller draws from wider neighbourhoods
+        # one unit inside the bound without a side, so that the two are not equal
         is_whole = side is None and self.decimals is not None
         aside = 10.0 ** -(self.decimals or 0) if is_whole else 0.0
         least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
-        ends = least[left], most[left]
-        moved = np.fmax(np.fmin(values[left], ends[1]), ends[0])
-        if self.numbers is not None:  # an end of the reach may be the number of one person
+        ends = least[todo], most[todo]
+        moved = np.fmax(np.fmin(values[todo], ends[1]), ends[0])
+        if self.numbers is not None:  # an end may be the number of one person
             safe = self.numbers.replace(moved, rng, ends)
             moved = np.where((safe >= ends[0]) & (safe <= ends[1]), safe, moved)
-        values[left] = moved
+        values[todo] = moved
         return values
 
-    def _aside(
+    def _shifted(
         self,
         values: FloatArray,
         sizes: FloatArray,
@@ -313,23 +315,23 @@ class FittedBounds:
         most: FloatArray,
         rng: np.random.Generator,
     ) -> FloatArray:
-        """Move sums that happen to be numbers of few by a few units of their precision.
+        """Move rare numbers by a few units of their precision.
 
-        None of them is copied; one that has no free number so near becomes another.
+        They are not copies. Numbers without a free neighbour are replaced (`SafeNumbers.replace`).
         """
         if self.numbers is None:
             return values
         if self.numbers.precision is None:
             return self.numbers.replace(values, rng, (least, most))
         out, decimals = np.array(values), self.numbers.precision
-        left = np.flatnonzero(self.numbers.is_rare(values))
-        towards = np.where(rng.random(len(left)) < 0.5, 1.0, -1.0)
-        for offset in (sign * step for step in range(1, ASIDE + 1) for sign in (1, -1)):
-            trial = np.round(values[left] + offset * towards * sizes[left], decimals)
-            fits = (trial >= least[left]) & (trial <= most[left]) & ~self.numbers.is_rare(trial)
-            out[left[fits]] = trial[fits]
-            left, towards = left[~fits], towards[~fits]
-        out[left] = self.numbers.replace(out[left], rng, (least[left], most[left]))
+        todo = np.flatnonzero(self.numbers.is_rare(values))
+        towards = np.where(rng.random(len(todo)) < 0.5, 1.0, -1.0)
+        for offset in (sign * step for step in range(1, MAX_SHIFT_UNITS + 1) for sign in (1, -1)):
+            trial = np.round(values[todo] + offset * towards * sizes[todo], decimals)
+            fits = (trial >= least[todo]) & (trial <= most[todo]) & ~self.numbers.is_rare(trial)
+            out[todo[fits]] = trial[fits]
+            todo, towards = todo[~fits], towards[~fits]
+        out[todo] = self.numbers.replace(out[todo], rng, (least[todo], most[todo]))
         return out
 
 
@@ -345,7 +347,7 @@ def _fit_side(
     values = _numbers(target)
     decimals = _decimals(target, values)
     sizes, heaps = _precisions(values, decimals), _heaps(values)
-    if not side:  # nothing is bent where nothing binds
+    if not side:  # no bounds
         sizes, heaps = sizes[:1], heaps[:0]
     state = _states(values, low, high, sizes, heaps)
     present = np.unique(state)
@@ -370,10 +372,10 @@ def _state_variable(n: int) -> Variable:
     return Variable(name=_STATE, kind=Kind.CATEGORICAL, levels=tuple(map(str, range(n))))
 
 
-def _seen(table: Table, bounds: Bounds, low: FloatArray, high: FloatArray, side: int) -> Table:
-    """Add what a distance hangs on: the room between the bounds, the earlier value's distance.
+def _with_room(table: Table, bounds: Bounds, low: FloatArray, high: FloatArray, side: int) -> Table:
+    """Add predictors of the distance: the room between bounds, and the distance before.
 
-    That is from the earlier bounds, where a history knows them.
+    The latter is that of the person's value before, from the bounds before, in a history.
     """
     if side == 3:
         table = table.with_column(_number(_ROOM, high - low))
@@ -385,8 +387,8 @@ def _seen(table: Table, bounds: Bounds, low: FloatArray, high: FloatArray, side:
                 np.where(np.isfinite(then), then, now)
                 for then, now in zip(former, (low, high), strict=True)
             )
-        place = _distances(_numbers(before), low, high, 1 if side == 3 else side)
-        table = table.with_column(_number(_BEFORE, np.nan_to_num(place, nan=0.0)))
+        distance = _distances(_numbers(before), low, high, 1 if side == 3 else side)
+        table = table.with_column(_number(_BEFORE, np.nan_to_num(distance, nan=0.0)))
     return table
 
 
@@ -428,14 +430,14 @@ def _decimals(target: Column, values: FloatArray) -> int | None:
 
 
 def _common_decimals(decimals: int | None, distance: FloatArray) -> int | None:
-    """Return the decimals of distances: none where the bound is finer than the number."""
+    """Return the decimals of distances; None if the bound is finer than the number."""
     if decimals is None or not np.allclose(distance, np.round(distance, decimals), atol=1e-9):
         return None
     return decimals
 
 
 def _precisions(values: FloatArray, decimals: int | None) -> FloatArray:
-    """Return the sizes that values are multiples of more often than by chance, rising."""
+    """Return the sizes whose multiples occur more often than by chance, rising."""
     if decimals is None:
         return np.zeros(1)
     finest = 10.0**-decimals
@@ -444,24 +446,27 @@ def _precisions(values: FloatArray, decimals: int | None) -> FloatArray:
     sizes, before, share = [finest], 1, 1.0
     for size in (s for power in range(9) for s in (5 * 10**power, 10 ** (power + 1))):
         now = float(np.mean(units % size == 0)) if len(units) else 0.0
-        if now < SHARE or now * len(units) < FEWEST:
+        if now < MIN_STATE_SHARE or now * len(units) < MIN_ROWS:
             break
-        if now > EXCESS * share * before / size:
+        if now > MIN_EXCESS_RATIO * share * before / size:
             sizes.append(finest * size)
         before, share = size, now
     return np.array(sizes)
 
 
 def _heaps(values: FloatArray) -> FloatArray:
-    """Return the values that far more rows hold than the values beside them, rising."""
+    """Return the values that are far more frequent than their neighbours, rising."""
     distinct, counts = np.unique(values, return_counts=True)
     sums = np.concatenate([[0], np.cumsum(counts)])
-    place = np.arange(len(counts))
-    first, last = np.maximum(place - NEIGHBOURS, 0), np.minimum(place + NEIGHBOURS + 1, len(counts))
+    index = np.arange(len(counts))
+    first, last = (
+        np.maximum(index - N_NEIGHBOURS, 0),
+        np.minimum(index + N_NEIGHBOURS + 1, len(counts)),
+    )
     beside = (sums[last] - sums[first] - counts) / np.maximum(last - first - 1, 1)
-    least = max(FEWEST, SHARE * len(values))
-    tall = np.flatnonzero((counts >= least) & (counts >= PEAK * np.maximum(beside, 1)))
-    return np.sort(distinct[tall[np.argsort(-counts[tall], kind="stable")][:MOST_HEAPS]])
+    least = max(MIN_ROWS, MIN_STATE_SHARE * len(values))
+    tall = np.flatnonzero((counts >= least) & (counts >= MIN_PEAK_RATIO * np.maximum(beside, 1)))
+    return np.sort(distinct[tall[np.argsort(-counts[tall], kind="stable")][:MAX_HEAPS]])
 
 
 def _states(
@@ -472,9 +477,9 @@ def _states(
         whole = np.rint(values / size)
         state[np.abs(values / size - whole) <= 4 * EPS * np.abs(whole)] = code
     if len(heaps):
-        place = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
-        is_heap = heaps[place] == values
-        state[is_heap] = len(sizes) + 2 + place[is_heap]
+        index = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
+        is_heap = heaps[index] == values
+        state[is_heap] = len(sizes) + 2 + index[is_heap]
     state[values == high] = len(sizes) + 1
     state[values == low] = len(sizes)
     return state
@@ -483,14 +488,14 @@ def _states(
 def _rounded(
     values: FloatArray, sizes: FloatArray, low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """Round to multiples of sizes between the bounds, where there is one."""
+    """Round to multiples of sizes between the bounds, if there is one."""
     out = np.array(values)
     rows = np.flatnonzero(sizes > 0)
     size = sizes[rows]
     whole = np.rint(out[rows] / size)
     whole = np.where(whole * size < low[rows], np.ceil(low[rows] / size - EPS), whole)
     whole = np.where(whole * size > high[rows], np.floor(high[rows] / size + EPS), whole)
-    # dividing by a whole number gives the decimal fraction itself
+    # dividing by a whole number gives the exact decimal fraction
     trial = np.where(size < 1, whole / np.rint(1 / np.minimum(size, 1.0)), whole * size)
     fits = (trial >= low[rows]) & (trial <= high[rows])
     out[rows[fits]] = trial[fits]

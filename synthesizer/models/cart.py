@@ -1,4 +1,4 @@
-"""Classification and regression trees: the workhorse of the chain."""
+"""Classification and regression trees, the default model."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import FittedModel, OtherOptions
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.line import Line
+from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
+from synthesizer.models.kit.line import LinearRelation
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
-from synthesizer.models.kit.tilt import LINEAR_RIDGE, ridge_of_persons
-from synthesizer.models.kit.tilted import TiltedLeaves
+from synthesizer.models.kit.regression_leaves import RegressionLeaves
 from synthesizer.models.kit.trees import (
     AUTO_LEAF,
     Drawing,
@@ -28,40 +28,40 @@ from synthesizer.models.kit.trees import (
     grow,
 )
 
-MANY_EFFECTIVE_ROWS, FEW_EFFECTIVE_ROWS = 100, 15
-"""Effective rows that are proposed for less risk, and for more use."""
-AGAIN = 4
-"""Times that residuals are drawn, before a number that few hold gives way to one beside it."""
+SAFER_EFFECTIVE_ROWS, TRUER_EFFECTIVE_ROWS = 100, 15
+"""Values of min_effective_rows that are proposed for lower risk and for higher utility."""
+MAX_RESIDUAL_DRAWS = 4
+"""Draws of a residual before a rare number is replaced."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCart(FittedModel):
-    """A tree whose leaves hold the confidential values of the target (donors)."""
+    """A tree with donors in its leaves, or with a leaf regression."""
 
     variable: Variable
     encoding: Encoding
-    leaves: Leaves | TiltedLeaves
+    leaves: Leaves | RegressionLeaves
     drawing: Drawing
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
-    line: Line | None = None
-    """What the leaves are about the residuals of."""
+    line: LinearRelation | None = None
+    """Linear relation whose residuals the leaves contain; None: the numbers."""
     lacking: FittedCart | None = None
-    """Draws the rows that lack a predictor of the line."""
+    """Draws rows with a missing predictor of the line."""
 
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
         known = set(self.encoding.names)
-        if isinstance(self.leaves, TiltedLeaves) and self.leaves.names - known:
-            raise ValueError("a tilt has an unknown predictor")
+        if isinstance(self.leaves, RegressionLeaves) and self.leaves.names - known:
+            raise ValueError("a leaf regression has an unknown predictor")
         if self.line is not None and not known >= set(self.line.names):
             raise ValueError("a line has an unknown predictor")
 
     @property
     def donors(self) -> Column:
-        """The confidential values of a plain tree."""
-        if isinstance(self.leaves, TiltedLeaves):
-            raise ValueError("a tree must be plain, without a tilt")
+        """The confidential values of a tree without a leaf regression."""
+        if isinstance(self.leaves, RegressionLeaves):
+            raise ValueError("a tree must have no leaf regression")
         return self.leaves.donors
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -73,9 +73,9 @@ class FittedCart(FittedModel):
         if self.line is not None and self.lacking is not None:
             whole = self.line.is_in(predictors)
             drawn = np.empty(len(whole))
-            for model, own in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
-                made = model.sample_wider(predictors.take(own), steps=steps, rng=rng)
-                drawn[own] = made.data
+            for model, part in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
+                made = model.sample_wider(predictors.take(part), steps=steps, rng=rng)
+                drawn[part] = made.data
             return observed_column(self.variable, drawn)
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         if isinstance(self.leaves, Leaves):
@@ -89,7 +89,7 @@ class FittedCart(FittedModel):
             return observed_column(self.variable, values)
         values = np.empty(len(matrix))
         rows: IntArray = np.arange(len(matrix))
-        for _ in range(AGAIN):
+        for _ in range(MAX_RESIDUAL_DRAWS):
             table = predictors.take(rows)
             rest = self.leaves.draw(
                 matrix[rows], table, even=even, numbers=line.residuals, rng=rng, steps=steps
@@ -103,7 +103,7 @@ class FittedCart(FittedModel):
         return made_safe(observed_column(self.variable, values), self.numbers, rng)
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
-        """Return the chance of each code, of a tilted tree; see `FittedModel`."""
+        """Return the probabilities of codes with a leaf regression; see `FittedModel`."""
         if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
@@ -111,7 +111,7 @@ class FittedCart(FittedModel):
         return chances if self.drawing.even else replace(chances, groups=None)
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
-        """Return that of each row's class, of a tilted tree; see `FittedModel`."""
+        """Return that of each row's class with a leaf regression; see `FittedModel`."""
         if isinstance(self.leaves, Leaves):
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
@@ -121,38 +121,39 @@ class FittedCart(FittedModel):
 
 @options
 class Cart(TreeOptions):
-    """A tree finds groups of similar rows; a draw is from the distribution of the row's group.
+    """Draw from the leaf of a classification or regression tree, adjusted by a leaf regression.
 
-    Splits lower the Gini index of coded targets (of a random projection of it from 40 levels on)
-    and the variance of the ranks of numbers, so that a few very large ones do not draw all splits
-    to themselves. The distributions of the leaves are backed by the nodes above them and bent by a
-    multinomial regression that all rows fit together: relations that single leaves are too small
-    to tell, or too large to show, are kept, and no leaf needs to be so small that it tells of
-    single persons. Sources: Breiman et al. (1984); Reiter (2005), CART synthesis; Agarwal et al.
-    (2022), hierarchical shrinkage; Landwehr, Hall and Frank (2005), logistic model trees.
+    A split reduces the Gini index of a coded target (of a random projection from 40 levels on) or
+    the variance of the ranks of a number, so that a few very large numbers do not take all splits.
+    The distribution of a leaf is shrunk towards the nodes above it and adjusted by a multinomial
+    regression on all rows. The regression keeps relations that are too weak for a split, and leaves
+    can be so large that they do not reveal single persons. Sources: Breiman et al. (1984); Reiter
+    (2005), CART synthesis; Agarwal et al. (2022), hierarchical shrinkage; Landwehr, Hall and Frank
+    (2005), logistic model trees.
 
     Parameters
     ----------
     leaf_regression : bool
-        Whether a multinomial regression on all rows corrects the distributions of the leaves.
-        Without it a draw copies a random row of the leaf: three to four times faster.
+        Whether a multinomial regression on all rows adjusts the distributions of the leaves, which
+        keeps weak relations. Without it a draw copies the value of a random row of the leaf; this
+        is three to four times faster.
     min_effective_rows : int
-        Lower bound on the effective number of rows behind the distribution of a leaf, >= 1: no
-        row has a larger share than its inverse. Smaller leaves borrow from the nodes above them.
-        Without ``min_leaf`` a leaf has a twentieth of the rows, from 2/3 to 5/3 of this bound. Of
-        no effect without ``leaf_regression``.
+        Lower bound on the effective number of rows behind the distribution of a leaf, >= 1. One row
+        contributes at most ``1 / min_effective_rows`` to it. Smaller leaves borrow rows from the
+        nodes above them. If ``min_leaf`` is None, a leaf has a twentieth of the rows, but at least
+        2/3 and at most 5/3 of this number. No effect without ``leaf_regression``.
     event : str or None
-        Predictor that says how the time has ended that the target is: by an event, one of several,
-        or by the end of observation. Cox models then hold (`kit/features.py`); of no effect without
-        ``leaf_regression``.
+        If the target is the time to an event: the predictor that records how the time ended (by
+        the event, a competing event, or the end of observation). Draws then keep the relations of
+        Cox models. No effect without ``leaf_regression``.
     moderators : tuple of str
-        Predictors with which the relations of all others to the target may differ, such as sex:
-        the tilt has the products of their columns, too, as a regression for each group would. Those
-        that are no predictors are ignored; of no effect without ``leaf_regression``.
+        Predictors, such as sex, that may change the relations of the other predictors to the
+        target. The leaf regression then includes the products of their columns. Names that are not
+        among the predictors are ignored. No effect without ``leaf_regression``.
     ridge : float or None
-        Largest ridge of the tilt's linear terms, >= 0: the larger, the more of weak relations is
-        lost, and the less is known of single records. None is 1, and more in panels of fewer than
-        20,000 persons (`kit/tilt.py`); of no effect without ``leaf_regression``.
+        Largest ridge of the linear terms of the leaf regression, >= 0. A larger ridge weakens the
+        relations and reveals less about single records. None takes 1, and more in panels of fewer
+        than 20,000 persons. No effect without ``leaf_regression``.
 
     Examples
     --------
@@ -169,8 +170,8 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (
-        *TreeOptions.told_options,
+    public_options = (
+        *TreeOptions.public_options,
         "leaf_regression",
         "min_effective_rows",
         "event",
@@ -193,22 +194,24 @@ class Cart(TreeOptions):
     def safer(self) -> Sequence[OtherOptions]:
         """See `ConditionalModel.safer`."""
         min_leaf = None if self.leaf_regression else self.large_leaf
-        return self._others(max(MANY_EFFECTIVE_ROWS, 2 * self.min_effective_rows), min_leaf, "more")
+        return self._others(
+            max(SAFER_EFFECTIVE_ROWS, 2 * self.min_effective_rows), min_leaf, "more"
+        )
 
     def truer(self) -> Sequence[OtherOptions]:
         """See `ConditionalModel.truer`."""
         return self._others(
-            min(FEW_EFFECTIVE_ROWS, (self.min_effective_rows + 1) // 2), self.small_leaf, "fewer"
+            min(TRUER_EFFECTIVE_ROWS, (self.min_effective_rows + 1) // 2), self.small_leaf, "fewer"
         )
 
     def _others(
         self, min_effective_rows: int, min_leaf: int | None, rows: str
     ) -> Sequence[OtherOptions]:
-        usual = {"leaf_regression": True, "min_leaf": None}
+        defaults = {"leaf_regression": True, "min_leaf": None}
         return (
-            OtherOptions(usual, "the leaves of the default"),
+            OtherOptions(defaults, "the default leaves"),
             OtherOptions(
-                usual | {"min_effective_rows": min_effective_rows},
+                defaults | {"min_effective_rows": min_effective_rows},
                 f"{rows} rows behind each distribution",
             ),
             OtherOptions(
@@ -242,7 +245,7 @@ class Cart(TreeOptions):
         self.require(predictors)
         numbers = self.safe_numbers(predictors, target)
         has_line = self.leaf_regression and self.event is None
-        line = Line.of(predictors, target, numbers) if has_line else None
+        line = LinearRelation.of(predictors, target, numbers) if has_line else None
         if line is None or (whole := line.is_in(predictors)).all():
             return self._grown(predictors, target, numbers, line, rng)
         parts = ((whole, line), (~whole, None))
@@ -257,10 +260,10 @@ class Cart(TreeOptions):
         predictors: Table,
         target: Column,
         numbers: SafeNumbers | None,
-        line: Line | None,
+        line: LinearRelation | None,
         rng: np.random.Generator,
     ) -> FittedCart:
-        """Grow the tree, of the residuals of a line where there is one."""
+        """Grow the tree of the target, or of the residuals of a line."""
         variable = target.variable
         if line is not None:
             target = line.rest(predictors, target)
@@ -273,7 +276,7 @@ class Cart(TreeOptions):
         if not self.leaf_regression:
             leaves = Leaves(tree, target.take(order), weights)
             return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
-        tilted = TiltedLeaves.fit(
+        adjusted = RegressionLeaves.fit(
             tree,
             matrix,
             predictors,
@@ -287,4 +290,4 @@ class Cart(TreeOptions):
             ridge=LINEAR_RIDGE if self.ridge is None else self.ridge,
             rng=rng,
         )
-        return FittedCart(variable, encoding, tilted, Drawing.of(self), numbers, line)
+        return FittedCart(variable, encoding, adjusted, Drawing.of(self), numbers, line)

@@ -1,4 +1,4 @@
-"""A value by what it has to do with another: how much younger a child is, whether of one race."""
+"""A value as its difference from another, or as equal to another: ages and races of relatives."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import EPS
 
-NEAR = 0.25
-"""A difference is drawn where its variance is less than so much of that of the number itself.
+MAX_VARIANCE_RATIO = 0.25
+"""Largest variance of the difference, as a share of that of the number.
 
-That is half the standard deviation: with less, draws beyond the range of the number are many, and
-to draw them again would move its distribution.
+That is half its standard deviation. With more, many draws would leave the range of the number, and
+repeating them would change its distribution.
 """
-LIKE = 0.5
-"""Which other code it equals is drawn where Cohen's kappa with one is above it."""
-TRIES = 20
-"""Draws of a row before it is put on the end of the range that it leaves."""
+MIN_KAPPA = 0.5
+"""Cohen's kappa from which a code is drawn as equal to another."""
+MAX_TRIES = 20
+"""Draws of a row before its value is moved to the end of the range."""
 _AGREE = Variable(name=f"{OWN}agree", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedDifference(FittedModel):
-    """A base model of the value, and one of its difference from another where that tells more.
+    """A base model of the value, and one of its difference from another variable.
 
-    Of a code the difference is which other one it equals, if any, and the value that of rows where
-    it equals none.
+    For codes, the second model draws which other variable the code equals, if any; the first is
+    learnt from rows in which it equals none.
     """
 
     value: FittedModel
     difference: FittedModel | None
     names: tuple[str, ...]
-    """What the difference is from, one of a number."""
+    """Variables that the value is compared with; one for numbers."""
     variable: Variable
     low: float
+    """Smallest confidential number."""
     high: float
-    """The range of the confidential numbers."""
+    """Largest confidential number."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw the difference and add it; see `FittedModel.sample`."""
+        """Draw the difference and add it to the other value; see `FittedModel.sample`."""
         return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Draw a difference from a wider neighbourhood; the number where the other is missing."""
+        """Draw the difference from a wider neighbourhood, or the number if the other is missing."""
         chances = self._chances(predictors, steps)
         if chances is not None:
             every = np.ones(self.variable.n_codes, dtype=np.float32)
@@ -65,26 +66,26 @@ class FittedDifference(FittedModel):
             return Column(self.variable, known[which, np.arange(len(which))].astype(np.int32))
         other = predictors[self.names[0]]
         data, rows = _floats(drawn).copy(), np.flatnonzero(other.is_observed)
-        left: IntArray = rows
-        for _ in range(TRIES):
-            if not len(left):
+        todo: IntArray = rows
+        for _ in range(MAX_TRIES):
+            if not len(todo):
                 break
-            apart = self.difference.sample_wider(predictors.take(left), steps=steps, rng=rng)
-            sums = _floats(apart) + _floats(other, left)
-            data[left] = sums
-            left = left[(sums < self.low) | (sums > self.high)]
+            apart = self.difference.sample_wider(predictors.take(todo), steps=steps, rng=rng)
+            sums = _floats(apart) + _floats(other, todo)
+            data[todo] = sums
+            todo = todo[(sums < self.low) | (sums > self.high)]
         data[rows] = np.clip(data[rows], self.low, self.high)
         decimals = drawn.variable.decimals
         return Column(drawn.variable, data if decimals is None else np.round(data, decimals))
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
-        """Return the chances of codes; numbers have none; see `FittedModel.chances`."""
+        """Return the probabilities of codes; see `FittedModel.chances`."""
         if self.difference is None:
             return self.value.chances(predictors, steps=steps)
         return self._chances(predictors, steps)
 
     def _chances(self, predictors: Table, steps: int) -> Chances | None:
-        """Return the chances of codes that may be those of another variable."""
+        """Return the probabilities of codes that may equal another variable."""
         if self.difference is None or not self.variable.is_coded:
             return None
         table = _with_agreement(predictors, self.names)
@@ -106,7 +107,7 @@ class FittedDifference(FittedModel):
 
 
 def _with_agreement(predictors: Table, names: Sequence[str]) -> Table:
-    """Add whether some codes are all the same, which no split tells."""
+    """Add whether all codes of a row are equal, which no single split separates."""
     if len(names) < 2:
         return predictors
     first, *others = (predictors[name].data for name in names)
@@ -125,22 +126,22 @@ def _shares_of(column: Column) -> FloatArray:
 
 @options
 class Difference(ConditionalModel):
-    """A number as its difference from a predictor, where that varies less than the number does.
+    """Draw a number as its difference from a predictor, if the difference varies less.
 
-    Of several predictors the one is taken with the least variance of the difference. What lies
-    beyond the range of the numbers is drawn again. Of a code it is drawn which predictors it
-    equals, where one agrees with it more than half as often beyond chance as it could (Cohen 1960,
-    A coefficient of agreement for nominal scales), and another code where it equals none: so
-    small groups that agree stay together, which a tree is too coarse for. Values that have nothing
-    to do with a predictor are drawn by the base model.
+    Among several predictors, the one with the smallest variance of the difference is used. Draws
+    outside the range of the numbers are repeated. For a code the model draws which predictor it
+    equals, if Cohen's kappa with one exceeds 0.5 (Cohen 1960, A coefficient of agreement for
+    nominal scales); the base model draws codes that equal none. This keeps small groups of equal
+    codes, which leaves of a tree mix. If the target is close to no predictor, the base model draws
+    it.
 
     Parameters
     ----------
     of : tuple of str
-        Predictors that it may be the difference from; those of another kind, or with other
-        levels, are passed over.
+        Predictors that the target is compared with. Predictors of another kind, or with other
+        levels, are ignored.
     base : model
-        Draws the value, or the difference.
+        Model of the value and of the difference: any conditional model.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class Difference(ConditionalModel):
     def _of_codes(
         self, predictors: Table, target: Column, rng: np.random.Generator
     ) -> FittedDifference:
-        names = self._like(predictors, target)
+        names = self._equal_predictors(predictors, target)
         if not names:
             value = self.base.fit(predictors, target, rng=rng)
             return FittedDifference(value, None, (), target.variable, 0.0, 0.0)
@@ -198,9 +199,9 @@ class Difference(ConditionalModel):
         value = self.base.fit(predictors.take(rows), target.take(rows), rng=rng)
         return FittedDifference(value, difference, names, target.variable, 0.0, 0.0)
 
-    def _like(self, predictors: Table, target: Column) -> tuple[str, ...]:
-        """Return what the code is mostly that of, beyond chance, the likest first."""
-        found, shares = [], _shares_of(target)
+    def _equal_predictors(self, predictors: Table, target: Column) -> tuple[str, ...]:
+        """Return the predictors that the code often equals, the largest kappa first."""
+        similar, shares = [], _shares_of(target)
         for name in self.of:
             column = predictors.get(name)
             if column is None or column.variable.labels != target.variable.labels:
@@ -208,13 +209,13 @@ class Difference(ConditionalModel):
             chance = float(shares @ _shares_of(column))
             agree = float((column.data == target.data).mean())
             kappa = (agree - chance) / max(1.0 - chance, EPS)
-            if kappa > LIKE:
-                found.append((-kappa, name))
-        return tuple(name for _, name in sorted(found))
+            if kappa > MIN_KAPPA:
+                similar.append((-kappa, name))
+        return tuple(name for _, name in sorted(similar))
 
     def nearest(self, predictors: Table, target: Column) -> str:
-        """Return what the number is nearest to; nothing where nothing is near enough."""
-        best, nearest = NEAR, ""
+        """Return the predictor with the smallest variance of the difference, or an empty text."""
+        best, nearest = MAX_VARIANCE_RATIO, ""
         if target.is_coded:
             return nearest
         for name in self.of:

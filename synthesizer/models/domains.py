@@ -1,4 +1,4 @@
-"""Which codes each row may have, so that a model can draw among these at once."""
+"""Allowed codes of each row, so that a model draws among them directly."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from synthesizer.models.kit.numerics import drawn_classes, even_uniform
 from synthesizer.models.kit.predictors import Float32Array
 
 Mask = Callable[[IntArray], BoolArray]
-"""Says which codes the rows at some positions may have, shape (k, n_codes)."""
+"""Returns the allowed codes of the rows at some positions, shape (k, n_codes)."""
 
-MOST_CELLS = 2**26
-"""Combinations of the earlier variables that occur, times values, that are looked up."""
-AT_ONCE = 4_000_000
-"""Rows times codes that are held at once."""
-LEAST_CHANCE = 0.01
-"""Chance of what is allowed, below which a wider neighbourhood is asked."""
-STEPS = (0, 2, 8)
-"""Neighbourhoods that are asked; the last one decides whatever its chance."""
-ROUNDS, CLOSE = 20, 1e-3
-"""Of the proportional fitting of what is refused: rounds, and change that ends it."""
-MOST_ODDS = 50.0
-"""How much more, or less, often it makes a code at most."""
+MAX_LOOKUP_CELLS = 2**26
+"""Combinations of earlier variables times values in a look-up table."""
+MAX_BLOCK_CELLS = 4_000_000
+"""Rows times codes of one block."""
+MIN_CHANCE = 0.01
+"""If allowed codes have a smaller probability, use a wider neighbourhood."""
+NEIGHBOURHOODS = (0, 2, 8)
+"""Steps up; the last neighbourhood is used for any probability."""
+MAX_ROUNDS, MAX_CHANGE = 20, 1e-3
+"""Stopping rule of the proportional fitting."""
+MAX_ODDS = 50.0
+"""Largest factor of a code, and its inverse the smallest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """How likely a model draws each code in each row."""
+    """The probability of each code in each row."""
 
     shares: Float32Array
     """Shape (n, n_codes); the rows sum to 1."""
     groups: IntArray | None = None
-    """The draws of rows with the same number are spread evenly; None if all are independent."""
+    """Draws within a group are even; None if all are independent."""
 
     @classmethod
     def concatenate(cls, parts: Sequence[Chances]) -> Self:
-        """Stack rows; those of different parts are of different groups."""
+        """Stack parts; their groups stay separate."""
         groups, start = [], 0
         for part in parts:
-            own = np.arange(len(part.shares)) if part.groups is None else part.groups
-            groups.append(own + start)
-            start += 1 + int(own.max(initial=0))
+            part_groups = np.arange(len(part.shares)) if part.groups is None else part.groups
+            groups.append(part_groups + start)
+            start += 1 + int(part_groups.max(initial=0))
         return cls(np.concatenate([part.shares for part in parts]), np.concatenate(groups))
 
     def take(self, rows: IntArray) -> Chances:
@@ -56,13 +56,13 @@ class Chances:
         return Chances(self.shares[rows], groups)
 
     def with_shares(self, shares: Float32Array) -> Chances:
-        """Return other chances of the same rows."""
+        """Return the same rows with other probabilities."""
         return replace(self, shares=shares)
 
     def drawn(self, factors: Float32Array, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Draw a code for each row in proportion to its chances times factors, (n_codes,) or (1,).
+        """Draw a code for each row with probability proportional to its share times a factor.
 
-        Some of them must be above 0.
+        ``factors`` have shape (n_codes,) or (1,). Some products must be above 0.
         """
         n_rows = len(self.shares)
         uniform = rng.random(n_rows) if self.groups is None else even_uniform(self.groups, rng)
@@ -71,17 +71,17 @@ class Chances:
 
 
 ChancesOf = Callable[[IntArray, int], Chances | None]
-"""Tells the chances of the rows at some positions, so many steps wider than the row's own
-neighbourhood; None where a model cannot."""
+"""Returns the probabilities of the rows at some positions, from a neighbourhood that is wider by a
+number of steps; None if the model cannot compute them."""
 
 
 def evened(shares: Float32Array, free: Float32Array) -> Float32Array:
-    """Return factors with which limited rows draw each code as often as free ones, (n_codes,).
+    """Return factors of codes that keep their total frequency in spite of limits, (n_codes,).
 
-    Rows draw in proportion to their ``shares``, (n, n_codes), times the factors; without limits
-    they would draw by the ``free`` ones: iterative proportional fitting (Deming and Stephan 1940),
-    within `MOST_ODDS`. What is free in a row but no row may have, or is not counted, is drawn by
-    the shares of that row.
+    Rows draw with probabilities proportional to their ``shares``, (n, n_codes), times the factors;
+    without limits they would draw by the ``free`` shares. The factors are found by iterative
+    proportional fitting (Deming and Stephan 1940), within `MAX_ODDS`. The probability of codes that
+    no row may have goes to the shares of the same row.
 
     Examples
     --------
@@ -93,26 +93,26 @@ def evened(shares: Float32Array, free: Float32Array) -> Float32Array:
     counted = shares.any(axis=0).astype(shares.dtype)
     wanted = free.sum(axis=0, dtype=np.float64) * counted + (1.0 - free @ counted) @ shares
     factors = np.ones(len(wanted), dtype=shares.dtype)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         sums = factors * ((1.0 / np.maximum(shares @ factors, 1e-30)) @ shares)
         ratio = np.divide(wanted, sums, out=np.ones_like(wanted), where=sums > 0)
-        before, factors = factors, np.clip(factors * ratio, 1.0 / MOST_ODDS, MOST_ODDS)
+        before, factors = factors, np.clip(factors * ratio, 1.0 / MAX_ODDS, MAX_ODDS)
         factors = factors.astype(shares.dtype)
-        if np.allclose(factors, before, rtol=CLOSE, atol=0.0):
+        if np.allclose(factors, before, rtol=MAX_CHANGE, atol=0.0):
             break
     return factors
 
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """The codes that rows may have: firm limits, and others that give way one by one."""
+    """Allowed codes of rows: firm limits, and soft limits that are dropped one by one."""
 
     variable: Variable
     firm: tuple[Mask, ...] = ()
     soft: tuple[Mask, ...] = ()
 
     def allowed(self, rows: IntArray) -> BoolArray:
-        """Return the codes that keep to the firm limits, and to each other that leaves some."""
+        """Return the codes within all firm limits, and within soft limits if any code remains."""
         may = np.ones((len(rows), self.variable.n_codes), dtype=bool)
         for mask in self.firm:
             may &= mask(rows)
@@ -124,20 +124,20 @@ class Masks:
 
     @property
     def strict(self) -> Masks:
-        """The same, all of them firm."""
+        """The same limits, all firm."""
         return replace(self, firm=(*self.firm, *self.soft), soft=())
 
     def changed(self, change: Callable[[Mask], Mask]) -> Masks:
-        """Return other masks of each limit."""
+        """Return the masks after a change of each limit."""
         firm, soft = (tuple(map(change, masks)) for masks in (self.firm, self.soft))
         return replace(self, firm=firm, soft=soft)
 
     def of_rows(self, rows: IntArray) -> Masks:
-        """Return the masks of a part of the rows, counted within the part."""
+        """Return the masks of some rows, whose positions count from 0."""
         return self.changed(lambda mask: lambda chosen: mask(rows[chosen]))
 
     def and_judge(self, judge: Callable[[IntArray, Column], BoolArray]) -> Masks:
-        """Return masks that hold to a judge of values, too."""
+        """Return the masks with one more firm limit, a judge of values."""
         return replace(self, firm=(*self.firm, mask_of(judge, self.variable)))
 
     def drawn(
@@ -148,61 +148,61 @@ class Masks:
         reserve: Column | None,
         rng: np.random.Generator,
     ) -> tuple[Column, IntArray] | None:
-        """Draw some rows among what they may have, and return for which there is nothing.
+        """Draw some rows among their allowed codes; also return the rows without one.
 
-        Where the model leaves no chance values are as frequent as in the ``reserve``. All together
-        draw each code as often as they would without limits, in so far as these leave that: what is
-        refused in some rows is drawn the more often in others; see `evened`. None where the model
-        cannot tell chances.
+        If the model gives allowed codes no probability, they are as frequent as in the ``reserve``.
+        In total each code is as frequent as without limits, if possible: codes that are forbidden
+        in some rows become more frequent in others; see `evened`. None if the model cannot compute
+        probabilities.
         """
         weights = np.full(self.variable.n_codes, 1e-9)
         if reserve is not None:
             weights += np.bincount(reserve.data, minlength=len(weights))
-        left = []
-        for part in np.array_split(rows, 1 + len(rows) * self.variable.n_codes // AT_ONCE):
+        without = []
+        for part in np.array_split(rows, 1 + len(rows) * self.variable.n_codes // MAX_BLOCK_CELLS):
             allowed = self.allowed(part)
             is_open = allowed.any(axis=1)
-            left.append(part[~is_open])
+            without.append(part[~is_open])
             part = part[is_open]
-            own = chances(part, STEPS[0])
-            if own is None:
+            usual = chances(part, NEIGHBOURHOODS[0])
+            if usual is None:
                 return None
-            within = self._within(part, allowed[is_open], own, chances, weights)
+            within = self._within(part, allowed[is_open], usual, chances, weights)
             if within is None:
                 return None
-            codes = own.with_shares(within).drawn(evened(within, own.shares), rng)
+            codes = usual.with_shares(within).drawn(evened(within, usual.shares), rng)
             column = column.replaced(part, Column(self.variable, codes))
-        return column, np.sort(np.concatenate(left))
+        return column, np.sort(np.concatenate(without))
 
     def _within(
         self,
         rows: IntArray,
         allowed: BoolArray,
-        own: Chances,
+        usual: Chances,
         chances: ChancesOf,
         weights: FloatArray,
     ) -> Float32Array | None:
-        """Return the shares of what is allowed in each row, shape (n, n_codes)."""
-        within = np.zeros_like(own.shares)
-        places: IntArray = np.arange(len(rows))
-        for steps in STEPS:
-            wider = own if steps == STEPS[0] else chances(rows[places], steps)
+        """Return the probabilities of allowed codes in each row, shape (n, n_codes)."""
+        within = np.zeros_like(usual.shares)
+        todo: IntArray = np.arange(len(rows))
+        for steps in NEIGHBOURHOODS:
+            wider = usual if steps == NEIGHBOURHOODS[0] else chances(rows[todo], steps)
             if wider is None:
                 return None
-            inside = wider.shares * allowed[places]
+            inside = wider.shares * allowed[todo]
             total = inside.sum(axis=1)
-            good = total >= LEAST_CHANCE if steps < STEPS[-1] else total > 0.0
-            within[places[good]] = inside[good] / total[good, None]
-            places = places[~good]
-            if not len(places):
+            good = total >= MIN_CHANCE if steps < NEIGHBOURHOODS[-1] else total > 0.0
+            within[todo[good]] = inside[good] / total[good, None]
+            todo = todo[~good]
+            if not len(todo):
                 break
-        within[places] = allowed[places] * weights
-        within[places] /= within[places].sum(axis=1, keepdims=True)
+        within[todo] = allowed[todo] * weights
+        within[todo] /= within[todo].sum(axis=1, keepdims=True)
         return within
 
 
 def mask_of(judge: Callable[[IntArray, Column], BoolArray], variable: Variable) -> Mask:
-    """Return the codes of each row that a judge allows, all of which it is asked about."""
+    """Return the mask of a judge, which is called for all codes of each row."""
 
     def mask(rows: IntArray) -> BoolArray:
         codes = np.tile(np.arange(variable.n_codes, dtype=np.int32), len(rows))
@@ -214,45 +214,45 @@ def mask_of(judge: Callable[[IntArray, Column], BoolArray], variable: Variable) 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Combinations with a variable, looked up for rows whose other values are known."""
+    """Allowed values of a variable, by the combination of other variables."""
 
     keys: IntArray
-    """Which of the combinations of the other variables each row has, shape (n,)."""
+    """Combination of the other variables in each row, shape (n,)."""
     may: BoolArray
-    """Whether a value goes with each of these; the last one stands for all other values."""
+    """Whether a value is allowed; one row a combination, the last column: other values."""
     values: FloatArray
-    """Those values, rising."""
+    """The values of the columns, rising."""
 
     @classmethod
     def of(
         cls, table: Table, combinations: Combinations, known: IntArray, *, excludes: bool
     ) -> Self | None:
-        """Look up what ``known`` allows, or excludes; None where that is too much.
+        """Return the table of what ``known`` allows, or excludes; None if it would be too large.
 
-        ``table`` holds all variables but the last of the combinations.
+        ``table`` has all variables but the last of the combinations.
         """
         values, n_values = combinations.values[-1], len(combinations.values[-1])
         others = Combinations(combinations.names[:-1], combinations.values[:-1])
         if not (combinations.are_counted and others.names and set(others.names) <= set(table)):
             return None
         numbers, keys = np.unique(others.numbers(table), return_inverse=True)
-        if len(numbers) * (n_values + 1) > MOST_CELLS:
+        if len(numbers) * (n_values + 1) > MAX_LOOKUP_CELLS:
             return None
         may = np.full((len(numbers), n_values + 1), excludes)
-        place = np.minimum(np.searchsorted(numbers, known // n_values), len(numbers) - 1)
-        there = numbers[place] == known // n_values
-        may[place[there], known[there] % n_values] = not excludes
+        indices = np.minimum(np.searchsorted(numbers, known // n_values), len(numbers) - 1)
+        there = numbers[indices] == known // n_values
+        may[indices[there], known[there] % n_values] = not excludes
         return cls(keys, may, values)
 
     def broken(self, rows: IntArray, column: Column) -> BoolArray:
-        """Return which values may not be drawn for the rows at some positions."""
-        return ~self.may[self.keys[rows], self._places(column_values(column))]
+        """Return which values are forbidden in the rows at some positions."""
+        return ~self.may[self.keys[rows], self._positions(column_values(column))]
 
     def mask(self, variable: Variable) -> Mask:
-        """Return which codes rows may have."""
-        may = self.may[:, self._places(np.arange(variable.n_codes, dtype=np.float64))]
+        """Return the mask of allowed codes."""
+        may = self.may[:, self._positions(np.arange(variable.n_codes, dtype=np.float64))]
         return lambda rows: may[self.keys[rows]]
 
-    def _places(self, values: FloatArray) -> Sequence[int] | IntArray:
-        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[place] == values, place, len(self.values))
+    def _positions(self, values: FloatArray) -> Sequence[int] | IntArray:
+        indices = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[indices] == values, indices, len(self.values))

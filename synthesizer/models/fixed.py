@@ -1,4 +1,4 @@
-"""Models without a random part: a constant, the column itself, an expression, a code of another."""
+"""Models that draw nothing: a constant, the column itself, an expression, a function of a code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FittedConstant(FittedModel):
 
     def __post_init__(self) -> None:
         if len(self.value) != 1:
-            raise ValueError(f"a constant holds one value, got {len(self.value)}")
+            raise ValueError(f"a constant has one value, got {len(self.value)}")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Repeat the value."""
@@ -42,8 +42,8 @@ class Constant(ConditionalModel):
     Parameters
     ----------
     value : str, int, float, bool or None
-        A level, a number, a date 'YYYY-MM-DD' or a missing code of the variable; None takes the
-        single value of the confidential data.
+        A level, a number, a date 'YYYY-MM-DD' or a missing code of the variable. None takes the
+        value of the confidential data, which must have only one.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Constant(ConditionalModel):
     value: str | int | Finite | bool | None = None
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedConstant:  # noqa: ARG002
-        """Check that the variable can hold the value; see `ConditionalModel.fit`."""
+        """Check that the value is valid for the variable; see `ConditionalModel.fit`."""
         if self.value is None:
             return FittedConstant(_only_value(target))
         try:
@@ -94,24 +94,24 @@ def _only_value(target: Column) -> Column:
 
 @dataclass(frozen=True, eq=False)
 class FittedKeep(FittedModel):
-    """The confidential column; the engine slices ``column`` itself when it works in blocks."""
+    """The confidential column; the engine slices ``column`` when it works in blocks."""
 
     column: Column
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
-        """Return the column; raises ModelError if another number of rows is asked for."""
+        """Return the column; raises ModelError for another number of rows."""
         if predictors.n_rows != len(self.column):
             raise ModelError(
-                f"variable {self.column.name!r} is kept row by row: it has {len(self.column)} "
-                f"rows and {predictors.n_rows} are asked for; leave 'rows' unset, or choose a "
-                "model that draws"
+                f"variable {self.column.name!r} is copied row by row: it has {len(self.column)} "
+                f"rows, but {predictors.n_rows} are wanted; remove 'rows', or choose a model that "
+                "draws"
             )
         return self.column
 
 
 @options
 class Keep(ConditionalModel):
-    """Copy the confidential values: the variable is not protected at all.
+    """Copy the confidential values row by row: the variable is not protected.
 
     Source: Reiter (2003), partially synthetic data.
     """
@@ -120,21 +120,21 @@ class Keep(ConditionalModel):
     fitted_type = FittedKeep
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedKeep:  # noqa: ARG002
-        """Keep the column; see `ConditionalModel.fit`. ``target`` may hold missing states."""
+        """Store the column; see `ConditionalModel.fit`. ``target`` may have missing states."""
         return FittedKeep(target)
 
 
-# A variable that follows from earlier ones by an expression.
+# A variable that is computed from earlier ones.
 
 
 @dataclass(frozen=True, eq=False)
 class FittedDerived(FittedModel):
-    """An expression of variables among the predictors, and the variable it yields."""
+    """An expression of predictors, and the variable that it defines."""
 
     expression: Expression
     variable: Variable
     mismatches: int
-    """Confidential rows in which the expression does not give the confidential value."""
+    """Confidential rows whose value differs from the expression."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Evaluate the expression; draws nothing.
@@ -142,7 +142,7 @@ class FittedDerived(FittedModel):
         Raises
         ------
         ModelError
-            If it is undefined in synthetic rows, though it may be defined in all confidential ones.
+            If it is undefined in synthetic rows.
         """
         try:
             return self.expression.derive(predictors, self.variable)
@@ -152,12 +152,12 @@ class FittedDerived(FittedModel):
 
 @options
 class Derived(ConditionalModel):
-    """Compute the variable from earlier ones, see `synthesizer.data.expressions`.
+    """Compute the variable from earlier ones by an expression.
 
     Parameters
     ----------
     expression : str
-        For example ``"weight / (height / 100) ** 2"``.
+        Formula of earlier variables, for example ``"weight / (height / 100) ** 2"``.
 
     Examples
     --------
@@ -183,16 +183,16 @@ class Derived(ConditionalModel):
         return Expression.parse(self.expression)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedDerived:  # noqa: ARG002
-        """Count the rows that disagree; ``target`` may hold missing states here."""
+        """Count the rows that differ; ``target`` may have missing states here."""
         expression = self.parsed
         mismatches = int((~agreement(expression, predictors, target)).sum())
         return FittedDerived(expression, target.variable, mismatches)
 
 
 def agreement(expression: Expression, predictors: Table, target: Column) -> BoolArray:
-    """Where the expression gives the value of the target, up to the error of its numbers."""
+    """Return the rows in which the expression equals the target, up to rounding errors."""
     variable = target.variable
-    if not variable.missing:  # an undefined result has to count, not to stop the fit
+    if not variable.missing:  # an undefined result counts as different
         variable = replace(variable, missing=("",))
     derived = expression.derive(predictors, variable)
     if target.is_coded:
@@ -203,20 +203,21 @@ def agreement(expression: Expression, predictors: Table, target: Column) -> Bool
     return np.asarray(same_code & (close | ~target.is_observed))
 
 
-# A variable of which each code of another one has one value: its label, or its group.
+# A variable with one value for each code of another: its label, or its group.
 
 
 @dataclass(frozen=True, eq=False)
 class FittedFollows(FittedModel):
-    """The value of each code that has one, and a model of the records with other codes."""
+    """The value of each code with a single one, and a model of records with other codes."""
 
     codes: Combinations
     """The values of the other variable."""
     known: IntArray
-    """Those that have one value, rising."""
+    """Codes with a single value, rising."""
     values: Column
-    """Their value."""
+    """Value of each of these codes."""
     others: FittedModel
+    """Model of records with other codes."""
 
     def __post_init__(self) -> None:
         if len(self.known) != len(self.values) or (np.diff(self.known) <= 0).any():
@@ -227,12 +228,12 @@ class FittedFollows(FittedModel):
         return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Return the value of each record's code; draw it where the code has several."""
-        place = self.codes.places(predictors, self.known)
-        rows = np.flatnonzero(place < 0)
-        if len(rows) == len(place):
+        """Return the value of each record's code; draw it if the code has several."""
+        index = self.codes.places(predictors, self.known)
+        rows = np.flatnonzero(index < 0)
+        if len(rows) == len(index):
             return self.others.sample_wider(predictors, steps=steps, rng=rng)
-        column = self.values.take(np.maximum(place, 0))
+        column = self.values.take(np.maximum(index, 0))
         if not len(rows):
             return column
         drawn = self.others.sample_wider(predictors.take(rows), steps=steps, rng=rng)
@@ -241,17 +242,17 @@ class FittedFollows(FittedModel):
 
 @options
 class Follows(ConditionalModel):
-    """The label of a code, or its group: each code has the value that its records have.
+    """Look up the value that belongs to a code, such as its label or its group.
 
-    Codes whose records have several values, such as rare codes under one name, have theirs drawn by
-    the base model, which learns from these records. A number follows from a code of enough records.
+    If the records of a code have several values, the base model draws them; it learns from these
+    records. A number is looked up only if at least ``min_holders`` records have the code.
 
     Parameters
     ----------
     of : str
-        The predictor that holds the codes.
+        The predictor with the codes.
     base : model
-        Draws the value where a code has several.
+        Model that draws the values of codes with several.
 
     Examples
     --------

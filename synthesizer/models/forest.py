@@ -58,23 +58,23 @@ class FittedEnsemble(FittedModel):
 
 @options
 class Ensemble(TreeOptions):
-    """A model of several trees: each learns its splits from a bootstrap sample of the rows.
+    """A model of several trees, whose splits are learnt from bootstrap samples of the rows.
 
     Parameters
     ----------
     n_trees : int
-        Number of trees, 1 to 10,000 (synthpop: ``ntree``).
+        Number of trees, from 1 to 10,000 (synthpop: ``ntree``).
     """
 
     fitted_type = FittedEnsemble
     option_aliases: ClassVar[Mapping[str, str]] = {**TreeOptions.option_aliases, "ntree": "n_trees"}
-    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
+    public_options: ClassVar[tuple[str, ...]] = (*TreeOptions.public_options, "n_trees")
 
     min_leaf: Count = 20
     n_trees: Repeats = 10
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
-        """Grow the trees and fill their leaves with all donors; see `ConditionalModel.fit`."""
+        """Grow the trees; all leaves contain all donors; see `ConditionalModel.fit`."""
         response = centred_response(target, rng)
         encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         n = len(target)
@@ -93,16 +93,16 @@ class Ensemble(TreeOptions):
 
 @options
 class Forest(Ensemble):
-    """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
+    """Copy a donor from the leaf of a random tree of a random forest.
 
-    The splits of each tree come from a bootstrap sample, and each split is the best of a random
-    subset of the predictors; the leaves hold all donors, so a fitted model is ``n_trees`` times
-    as large as one tree. Sources: Breiman (2001); Caiola and Reiter (2010) for synthesis.
+    Every tree is grown on a bootstrap sample, and each split is the best of a random subset of the
+    predictors. The leaves contain all donors, so a fitted model is ``n_trees`` times as large as
+    one tree. Sources: Breiman (2001); Caiola and Reiter (2010) for synthesis.
 
     Parameters
     ----------
     max_features : float
-        Share of the predictors that are tried at a split, in (0, 1].
+        Share of the predictors that are candidates for a split, > 0 and <= 1.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Forest(Ensemble):
     """
 
     in_words = "a random forest of {tree} trees"
-    told_options = (*Ensemble.told_options, "max_features")
+    public_options = (*Ensemble.public_options, "max_features")
 
     max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
@@ -127,11 +127,10 @@ class Forest(Ensemble):
 
 @options
 class Bagging(Ensemble):
-    """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
+    """Copy a donor from the leaf of a random tree; trees are grown on bootstrap samples.
 
-    The splits of each tree come from a bootstrap sample; its leaves hold all donors, so a fitted
-    model is ``n_trees`` times as large as one tree. Sources: Breiman (1996); Drechsler and
-    Reiter (2011) for synthesis.
+    The leaves contain all donors, so a fitted model is ``n_trees`` times as large as one tree.
+    Sources: Breiman (1996); Drechsler and Reiter (2011) for synthesis.
 
     Examples
     --------

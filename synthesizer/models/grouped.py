@@ -1,4 +1,4 @@
-"""A model of its own for every group, so that small differences between groups are kept."""
+"""A separate model for every group, which keeps small differences between groups."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ class FittedGrouped(FittedModel):
 
     groups: Combinations
     known: IntArray
-    own: tuple[FittedModel, ...]
+    """Numbers of the large groups, rising."""
+    models: tuple[FittedModel, ...]
+    """Model of each large group."""
     others: FittedModel
 
     def __post_init__(self) -> None:
-        if len(self.known) != len(self.own) or (np.diff(self.known) <= 0).any():
+        if len(self.known) != len(self.models) or (np.diff(self.known) <= 0).any():
             raise ValueError("every group needs a model")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -43,7 +45,7 @@ class FittedGrouped(FittedModel):
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
-        """Return the chance of each code by the model of each row's group; see `FittedModel`."""
+        """Return the probability of each code by the model of the group; see `FittedModel`."""
         parts, order = [], []
         for model, rows in self._groups(predictors):
             chances = model.chances(predictors.take(rows), steps=steps)
@@ -56,29 +58,28 @@ class FittedGrouped(FittedModel):
         return Chances.concatenate(parts).take(np.argsort(np.concatenate(order)))
 
     def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
-        """Yield the model of each group that is there, with its rows."""
-        place = self.groups.places(predictors, self.known)  # -1: no model of its own
-        for group in np.unique(place).tolist():
-            yield self.others if group < 0 else self.own[group], np.flatnonzero(place == group)
+        """Yield the model and the rows of each group that occurs."""
+        index = self.groups.places(predictors, self.known)  # -1: a small group
+        for group in np.unique(index).tolist():
+            yield (self.others if group < 0 else self.models[group], np.flatnonzero(index == group))
 
 
 @options
 class Grouped(ConditionalModel):
-    """A base model of its own for every combination of some variables with enough rows.
+    """Fit a separate base model to every group that is defined by some predictors.
 
-    A tree splits where it gains most and loses weak but real differences, such as that of pay
-    by race and sex given everything else; with a model for each group they stay. Groups of fewer
-    than ``min_rows`` rows share one model of all rows. As strata (Raab, Nowok and Dibben 2016), but
-    of one variable.
+    A tree loses weak differences, such as that of pay by sex given everything else; separate models
+    keep them. Groups with fewer than ``min_rows`` rows share one model of all rows. Strata (Raab,
+    Nowok and Dibben 2016) do this for all variables, this model for one.
 
     Parameters
     ----------
     by : tuple of str
-        Predictors whose combinations are the groups.
+        Predictors whose combinations of values are the groups.
     base : model
-        Any conditional model.
+        Model of each group: any conditional model.
     min_rows : int
-        Fewest rows of a group with a model of its own, >= 1.
+        Smallest number of rows of a group with a separate model, >= 1.
 
     Examples
     --------
@@ -114,7 +115,7 @@ class Grouped(ConditionalModel):
         return FittedGrouped(groups, np.array([*large], dtype=np.int64), tuple(fitted), others)
 
     def rows_of(self, predictors: Table) -> dict[int, IntArray]:
-        """Return the rows of each group that has a model of its own, by its number, rising."""
+        """Return the rows of each large group by its number, rising."""
         numbers = Combinations.of(predictors, self.by).numbers(predictors)
         values, counts = np.unique(numbers, return_counts=True)
         return {

@@ -1,4 +1,4 @@
-"""Redrawing what is not allowed: from the model, then ever wider, then all its values."""
+"""Redraws of forbidden values: from the model, from wider neighbourhoods, from all values."""
 
 from __future__ import annotations
 
@@ -15,77 +15,77 @@ from synthesizer.models.domains import ChancesOf, Lookup, Masks
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_rising
 
-REDRAWS = 10
-"""Draws from a row's own neighbourhood before a structural zero widens it."""
+MAX_REDRAWS = 10
+"""Draws from the neighbourhood of a row before it is widened."""
 
 WIDENINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-"""Steps away from the row's own neighbourhood before all its values are searched."""
+"""Steps of wider neighbourhoods, before all values are searched."""
 
-AT_ONCE = (0, 2, 8)
-"""Steps away in the few calls that try to keep what is not firm."""
+WIDENINGS_AT_ONCE = (0, 2, 8)
+"""The same for limits that are not firm."""
 
-MOST_IMPLIED = 2_000
-"""Pairs that are limited only because both go with a third variable."""
+MAX_IMPLIED_PAIRS = 2_000
+"""Pairs that are limited only through a third variable."""
 
-COPIES = 16
-"""Draws for each row in such a call."""
+MAX_COPIES = 16
+"""Draws of each row at once, for limits that are not firm."""
 
-POOL = 2_000
-"""Draws among which an allowed value is searched at last."""
+POOL_ROWS = 2_000
+"""Draws among which an allowed value is searched."""
 
-POOLS = 10
-"""Times that this is done where there is no reserve, which holds every value anyway."""
+MAX_POOLS = 10
+"""Number of such pools without a reserve."""
 
-MOST_PAIRS = 1_000_000
+MAX_PAIRS = 1_000_000
 """Rows times values that are tried at once."""
 
 Draw = Callable[[IntArray, int], Column]
-"""Draws for the rows at some positions, so many steps wider than the row's own neighbourhood."""
+"""Draws for the rows at some positions, from neighbourhoods wider by a number of steps."""
 
 Judge = Callable[[IntArray, Column], BoolArray]
-"""Says which of the values drawn for the rows at some positions are not allowed."""
+"""Returns which values, drawn for the rows at some positions, are forbidden."""
 
-RESERVE = 2_000
-"""Random values that a reserve holds, beside one of each of the most frequent `MOST_VALUES`."""
+RESERVE_ROWS = 2_000
+"""Random values of a reserve, besides each of the most frequent `MAX_RESERVE_VALUES`."""
 
-MOST_VALUES = 5_000
+MAX_RESERVE_VALUES = 5_000
 
-REPEATS = (2, 16, 64)
+REPEATED_STEPS = (2, 16, 64)
 """Whole steps, stay or move, that a refused row draws at once in every round.
 
-The first that is allowed is taken, so that the step has the law of the model given that it is
-allowed. Only where all of them are refused the step has to be a move, then to stay.
+The first allowed step is taken, so it has the distribution of the model given that it is allowed.
+If all are refused the step must be a move, and then to stay.
 """
 
-MOST_REPEATS = 200_000
-"""Whole steps that are drawn at once; fewer for each row where many rows are refused."""
+MAX_REPEATED_STEPS = 200_000
+"""Whole steps of all rows that are drawn at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What the draws for some rows have to keep to."""
+    """Limits of the draws for some rows."""
 
     judge: Judge | None = None
-    """Says which values are structural zeros; None where there are none."""
+    """Forbids structural zeros; None without any."""
     reserve: Column | None = None
-    """Values that are searched where the model offers nothing that is allowed."""
+    """Values that are searched if the model draws no allowed one."""
     firm: Judge | None = None
-    """Says which are not allowed even where not all of them can be kept; None for all."""
+    """Judge of the firm limits; None if all are firm."""
     masks: Masks | None = None
-    """The same as codes that a row may have, of a coded variable."""
+    """The same limits as allowed codes, for a coded variable."""
 
     @property
     def binding(self) -> Judge | None:
-        """Says which values are not allowed whatever else is; None where all are."""
+        """Judge of the firm limits; None without limits."""
         return self.judge if self.firm is None else self.firm
 
     @property
     def strict(self) -> Limits:
-        """The same limits, all of them firm."""
+        """The same limits, all firm."""
         return replace(self, firm=None, masks=self.masks and self.masks.strict)
 
     def of_rows(self, rows: IntArray) -> Limits:
-        """Return the limits of a part of the rows, counted within the part."""
+        """Return the limits of some rows, whose positions count from 0."""
 
         def part(judge: Judge) -> Judge:
             return lambda chosen, values: judge(rows[chosen], values)
@@ -95,13 +95,13 @@ class Limits:
     def drawn_within(
         self, column: Column, rows: IntArray, chances: ChancesOf | None, rng: np.random.Generator
     ) -> tuple[Column, IntArray] | None:
-        """Draw some rows among the codes that they may have; see `Masks.drawn`."""
+        """Draw some rows among their allowed codes; see `Masks.drawn`."""
         if chances is None or self.masks is None:
             return None
         return self.masks.drawn(column, rows, chances, self.reserve, rng)
 
     def and_judge(self, other: Judge) -> Limits:
-        """Return limits that hold to another judge, too."""
+        """Return the limits with one more firm judge."""
         masks = self.masks and self.masks.and_judge(other)
         if self.judge is None:
             return replace(self, judge=other, masks=masks)
@@ -112,7 +112,7 @@ class Limits:
         return replace(self.changed(both), masks=masks)
 
     def and_wish(self, may: BoolArray, variable: Variable) -> Limits:
-        """Return limits that hold to the codes that rows may have, (n, n_codes), where they can."""
+        """Return the limits with one more soft limit: codes of rows, shape (n, n_codes)."""
 
         def new(rows: IntArray, values: Column) -> BoolArray:
             return np.asarray(~may[rows, values.data])
@@ -128,7 +128,7 @@ class Limits:
         )
 
     def changed(self, change: Callable[[Judge], Judge]) -> Limits:
-        """Return limits with other judges, and without masks."""
+        """Return the limits after a change of the judges, without masks."""
         judge, firm = (None if one is None else change(one) for one in (self.judge, self.firm))
         return Limits(judge, self.reserve, firm)
 
@@ -136,13 +136,13 @@ class Limits:
 def reserve_of(
     target: Column, rng: np.random.Generator, numbers: SafeNumbers | None = None
 ) -> Column:
-    """Return random values of a variable, and one of each of its most frequent ones.
+    """Return random values of a variable, and each of its most frequent ones.
 
-    ``numbers`` replaces rare ones.
+    ``numbers`` replaces rare numbers.
     """
     first, counts = _distinct(target, nan=0.0)
-    each = first[np.argsort(-counts, kind="stable")][:MOST_VALUES]
-    values = target.take(np.concatenate([rng.integers(len(target), size=RESERVE), each]))
+    each = first[np.argsort(-counts, kind="stable")][:MAX_RESERVE_VALUES]
+    values = target.take(np.concatenate([rng.integers(len(target), size=RESERVE_ROWS), each]))
     return made_safe(values, numbers, rng)
 
 
@@ -154,13 +154,12 @@ def redrawn(
     free: IntArray | None = None,
     chances: ChancesOf | None = None,
 ) -> tuple[Column, IntArray]:
-    """Return a column with allowed values, and the positions for which there was none.
+    """Return a column with allowed values, and the positions without one.
 
-    Only the ``free`` positions are redrawn, by default all. Where a model tells ``chances`` all of
-    them are drawn again if one is not allowed, see `Masks.drawn`. Otherwise those are that are not:
-    by ``draw``, then among the values of a wide pool, at last among those of the reserve; ``rng``
-    orders the values that are searched. Rows for which
-    nothing keeps to all limits keep to the firm ones.
+    Only the ``free`` indices are redrawn, by default all. If the model has ``chances``, all of
+    them are drawn again if one is forbidden; see `Masks.drawn`. Otherwise forbidden rows are drawn
+    by ``draw``, then from a pool of wide draws, then from the reserve. Rows that cannot satisfy all
+    limits satisfy the firm ones.
     """
     judge, reserve = limits.judge, limits.reserve
     if judge is None:
@@ -175,7 +174,7 @@ def redrawn(
         column, bad = _redrawn_at_once(column, draw, limits, judge, rng, bad)
         judge = limits.firm
         bad = bad[judge(bad, column.take(bad))]
-    for steps in (*[0] * REDRAWS, *WIDENINGS):
+    for steps in (*[0] * MAX_REDRAWS, *WIDENINGS):
         if not len(bad):
             return column, bad
         trial = draw(bad, steps)
@@ -183,8 +182,8 @@ def redrawn(
         bad = bad[judge(bad, trial)]
     if not len(bad):
         return column, bad
-    for _ in range(POOLS if reserve is None else 1):
-        pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
+    for _ in range(MAX_POOLS if reserve is None else 1):
+        pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
         column, bad = _searched(column, bad, pool, judge, rng)
         if not len(bad):
             return column, bad
@@ -194,9 +193,9 @@ def redrawn(
 def first_allowed(
     column: Column, rows: IntArray, copies: int, draw: Draw, widen: int, judge: Judge
 ) -> tuple[Column, IntArray]:
-    """Draw so many values for each row at once and write the first that is allowed.
+    """Draw ``copies`` values for each row and write the first allowed one.
 
-    So it has the law of a draw given that it is allowed. Also returns the rows that have none.
+    It has the distribution of a draw given that it is allowed. Also return rows without one.
     """
     each = np.repeat(rows, copies)
     trial = draw(each, widen)
@@ -209,19 +208,19 @@ def first_allowed(
 def repeated_steps(
     drawn: Column, free: IntArray, before: Column, step: Draw, judge: Judge
 ) -> Column:
-    """Draw the refused rows' steps again and again, whether they move and where to.
+    """Draw the steps of refused rows again: whether they move, and their new value.
 
-    Where staying is refused itself, all allowed steps are moves, and only moves are drawn.
+    If staying is forbidden, only moves are drawn.
     """
     bad = free[judge(free, drawn.take(free))]
     if not len(bad):
         return drawn
     must = judge(bad, before.take(bad))
     for rows, wide in ((bad[~must], 0), (bad[must], 1)):
-        for repeats in REPEATS:
+        for repeats in REPEATED_STEPS:
             if not len(rows):
                 break
-            copies = max(1, min(repeats, MOST_REPEATS // len(rows)))
+            copies = max(1, min(repeats, MAX_REPEATED_STEPS // len(rows)))
             drawn, rows = first_allowed(drawn, rows, copies, step, wide, judge)
     return drawn
 
@@ -235,29 +234,25 @@ def _redrawn_at_once(
     bad: IntArray,
 ) -> tuple[Column, IntArray]:
     """Redraw in few calls of many draws each, then search the reserve."""
-    for steps in AT_ONCE:
+    for steps in WIDENINGS_AT_ONCE:
         if not len(bad):
             return column, bad
-        copies = max(1, min(COPIES, MOST_PAIRS // len(bad)))
+        copies = max(1, min(MAX_COPIES, MAX_PAIRS // len(bad)))
         column, bad = first_allowed(column, bad, copies, draw, steps, judge)
     if not len(bad):
         return column, bad
-    pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
+    pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
     return _searched(column, bad, limits.reserve or pool, judge, rng)
 
 
 def _searched(
     column: Column, bad: IntArray, pool: Column, judge: Judge, rng: np.random.Generator
 ) -> tuple[Column, IntArray]:
-    """Give each row that is left over a random one of the allowed values of a pool.
-
-    A value is the likelier the more often it is in the pool. All values are tried on all rows at
-    once; only rows that redrawing could not mend come here, so these are few.
-    """
+    """Give each of a few rows a random allowed value of a pool, by the frequencies of the pool."""
     first, counts = _distinct(pool, nan=-np.inf)
     chance = np.log(counts)
-    left = []
-    for rows in np.array_split(bad, -(-len(bad) * len(first) // MOST_PAIRS)):
+    unsettled = []
+    for rows in np.array_split(bad, -(-len(bad) * len(first) // MAX_PAIRS)):
         shape = (len(rows), len(first))
         trial = pool.take(np.tile(first, len(rows)))
         allowed = ~judge(np.repeat(rows, len(first)), trial).reshape(shape)
@@ -267,12 +262,12 @@ def _searched(
         column = column.replaced(
             rows[has_allowed], pool.take(first[score.argmax(axis=1)[has_allowed]])
         )
-        left.append(rows[~has_allowed])
-    return column, np.concatenate(left)
+        unsettled.append(rows[~has_allowed])
+    return column, np.concatenate(unsettled)
 
 
 def _distinct(pool: Column, nan: float) -> tuple[IntArray, IntArray]:
-    """Return positions of the distinct values of a pool, and how often each is there.
+    """Return positions of the distinct values of a pool, and their frequencies.
 
     Missing numbers are sorted as ``nan``.
     """
@@ -284,10 +279,10 @@ def _distinct(pool: Column, nan: float) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StructuralZeros:
-    """The combinations of some variables that occur: all others are structural zeros.
+    """The combinations of some variables that occur; all others are structural zeros.
 
-    For pairs such as occupation and education, or pay plan and grade, of which most are
-    impossible. It tells which combinations occur, not how often.
+    For pairs such as occupation and education, or pay plan and grade, whose combinations are mostly
+    impossible. It reveals which combinations occur, not their frequency.
 
     Examples
     --------
@@ -306,15 +301,15 @@ class StructuralZeros:
     combinations: Combinations
     """The variables and their values."""
     variable: str
-    """The last of them in the order of the chain, which is redrawn."""
+    """The last variable in the order of the chain, which is redrawn."""
     known: IntArray
-    """The combinations that may be drawn, as one number each, rising."""
+    """Numbers of the allowed combinations, rising."""
     excludes: bool = False
-    """Whether ``known`` are those that may not be drawn."""
+    """Whether ``known`` are forbidden combinations instead."""
     opened: float = 0.0
-    """Chance of a combination that does not occur to be one of those."""
+    """Probability that a combination without records is allowed."""
     is_firm: bool = True
-    """Whether it holds in any case; otherwise wherever some value keeps to all supports."""
+    """Whether it must hold; otherwise only if a value satisfies all limits."""
 
     def __post_init__(self) -> None:
         check_rising("the combinations of structural zeros", self.known)
@@ -332,28 +327,28 @@ class StructuralZeros:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that it is about."""
+        """The variables of the combinations."""
         return frozenset(self.combinations.names)
 
     @property
     def text(self) -> str:
-        """The rule in the words of the configuration."""
+        """The rule as in the configuration."""
         return f"structural_zeros [{', '.join(self.combinations.names)}]"
 
     def broken(self, table: Table) -> BoolArray:
-        """Return the rows whose combination may not be drawn, shape (n,)."""
+        """Return the rows with a forbidden combination, shape (n,)."""
         is_known = self.combinations.places(table, self.known) >= 0
         return np.asarray(is_known if self.excludes else ~is_known)
 
     def lookup(self, table: Table) -> Lookup | None:
-        """Return what goes with the rows of a table without the variable; None if too much."""
+        """Return the allowed values by row of a table without the variable; None if too many."""
         return Lookup.of(table, self.combinations, self.known, excludes=self.excludes)
 
 
 def with_implied(
     pairs: Mapping[tuple[str, str], float], order: Sequence[str]
 ) -> dict[tuple[str, str], float]:
-    """Return pairs, and with chance one those that both go with a third; names are in order.
+    """Return pairs, and with probability 1 those that share a third variable; names in order.
 
     Examples
     --------
@@ -366,11 +361,11 @@ def with_implied(
         for pair in combinations([name for name in order if name in beside], 2)
         if pair not in pairs and beside[pair[0]] & beside[pair[1]]
     )
-    return dict(pairs) | dict.fromkeys(islice(implied, MOST_IMPLIED), 1.0)
+    return dict(pairs) | dict.fromkeys(islice(implied, MAX_IMPLIED_PAIRS), 1.0)
 
 
 def _beside(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Return the variables that each one stands in a pair with."""
+    """Return the partners of each variable in pairs."""
     beside: dict[str, set[str]] = {}
     for one, two in pairs:
         beside.setdefault(one, set()).add(two)
@@ -381,13 +376,12 @@ def _beside(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 def found_structural_zeros(
     table: Table, opened: Mapping[tuple[str, ...], float], rng: np.random.Generator
 ) -> Iterator[StructuralZeros]:
-    """Yield supports that are not firm, and open some combinations that nobody has.
+    """Yield structural zeros that are not firm; some combinations without records are allowed.
 
-    ``opened`` holds the pairs and triples, in order, with the chance of each combination to be
-    opened. It stays closed where it leaves nothing for a further variable: no value that the data
-    have with what it is in a pair, or a triple, with (path consistency, Montanari 1974, Networks of
-    constraints, Information Sciences 7). Of a triple those combinations are excluded of which the
-    data have each pair.
+    ``opened`` are pairs and triples of variables, in order, with the probability that a combination
+    without records is allowed. It stays forbidden if it leaves no value for a further variable in a
+    pair or triple with it (path consistency, Montanari 1974, Networks of constraints, Information
+    Sciences 7). A triple forbids combinations whose three pairs occur.
     """
     pairs = {(names[0], names[1]): chance for names, chance in opened.items() if len(names) == 2}
     yield from _found_pairs(table, pairs, rng)
@@ -414,7 +408,7 @@ def found_structural_zeros(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The combinations of two or three variables that the data have."""
+    """The combinations of two or three variables in the data."""
 
     combinations: Combinations
     seen: BoolArray
@@ -428,7 +422,7 @@ class _Cells:
         return cls(combined, seen)
 
     def of_known_pairs(self) -> IntArray:
-        """Return the other combinations of three values of which each pair is known, rising."""
+        """Return combinations of three values that do not occur but whose pairs do, rising."""
         may = ~self.seen
         for axis in range(3):
             may &= self.seen.any(axis=axis, keepdims=True)
@@ -437,25 +431,25 @@ class _Cells:
     def leave_some(
         self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, ...], _Cells]
     ) -> BoolArray:
-        """Say for which cells another triple has a value of its further variable."""
+        """Return the cells for which another triple has a value of its further variable."""
         mine, others = self.combinations.names, other.combinations.names
         further = [name for name in others if name not in mine]
         if len(further) != 1:
             return np.ones(len(cells), dtype=bool)
-        places = dict(zip(mine, np.unravel_index(cells, self.seen.shape), strict=True))
-        may = other._beside(places, further[0])
+        indices = dict(zip(mine, np.unravel_index(cells, self.seen.shape), strict=True))
+        may = other._beside(indices, further[0])
         for name in mine:
             for pair in ((name, further[0]), (further[0], name)):
                 if name not in others and pair in pairs:
-                    may = may & pairs[pair]._beside(places, further[0])
+                    may = may & pairs[pair]._beside(indices, further[0])
         return np.asarray(may.any(axis=1))
 
-    def _beside(self, places: Mapping[str, IntArray], name: str) -> BoolArray:
-        """Return which values of a variable go with values of the others, shape (k, n_values)."""
+    def _beside(self, indices: Mapping[str, IntArray], name: str) -> BoolArray:
+        """Return which values of a variable occur with values of the others, (k, n_values)."""
         names = self.combinations.names
         axis = names.index(name)
         return np.moveaxis(self.seen, axis, -1)[
-            tuple(places[other] for other in names if other != name)
+            tuple(indices[other] for other in names if other != name)
         ]
 
 
@@ -470,11 +464,11 @@ def _found_pairs(
         both = np.zeros((size[one], size[two]), dtype=bool)
         both[rows[one], rows[two]] = True
         goes[one, two], goes[two, one] = both, both.T
-    found = [pair for pair, opened in pairs.items() if opened < 1.0]
+    base_pairs = [pair for pair, opened in pairs.items() if opened < 1.0]
     implied = [pair for pair in pairs if pairs[pair] == 1.0]
     allowed: dict[tuple[str, str], BoolArray] = {}
-    # what is implied follows from what the data have, and binds what is opened then
-    for part, others in ((implied, found), (found, list(pairs))):
+    # implied pairs follow from the data and limit the pairs that are opened next
+    for part, others in ((implied, base_pairs), (base_pairs, list(pairs))):
         beside = _beside(others)
         for one, two in part:
             may = goes[one, two]
@@ -499,5 +493,5 @@ def _found_pairs(
 
 
 def _paths(first: BoolArray, second: BoolArray) -> BoolArray:
-    """Return which values are joined by one of a third variable."""
+    """Return which values have a common value of a third variable."""
     return np.asarray(first.astype(np.float32) @ second.astype(np.float32) > 0.5)

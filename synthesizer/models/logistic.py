@@ -26,7 +26,7 @@ from synthesizer.models.kit.regression import (
 
 @dataclass(frozen=True, eq=False)
 class FittedLogistic(FittedModel):
-    """Coefficients of the log-odds of the second level seen in the fit; no rows."""
+    """Coefficients of the log-odds of the second level; no rows."""
 
     variable: Variable
     codes: IntArray
@@ -53,7 +53,7 @@ class Logistic(IterativeModel):
 
     The ridge keeps the coefficients finite when predictors separate the levels, as Firth's
     penalty does, at no cost in time. Missing codes count as levels: a variable with two levels
-    and a missing code needs `Multinomial`.
+    and a missing code needs `multinomial`.
     Sources: Heinze and Schemper (2002), A solution to the problem of separation in logistic
     regression, Statistics in Medicine 21; le Cessie and van Houwelingen (1992), Ridge estimators
     in logistic regression, Applied Statistics 41.
@@ -93,8 +93,8 @@ class Logistic(IterativeModel):
 def fit_logistic(matrix: FloatArray, y: FloatArray, penalty: FloatArray) -> FloatArray:
     """Maximise the penalised log-likelihood of ``y`` (zeros and ones, shape (n,)).
 
-    Returns coefficients of shape (p,). A sample of a very rare level may lack it: half a row is
-    added to either side of the intercept then.
+    Returns coefficients of shape (p,). If a sample lacks a very rare level, half a row of each
+    level is added for the intercept.
     """
     share = (y.sum() + 0.5) / (len(y) + 1.0)
     start = np.zeros(matrix.shape[1])
@@ -127,7 +127,7 @@ def _objective(
 
 @dataclass(frozen=True, eq=False)
 class FittedMultinomial(FittedModel):
-    """Coefficients of each level seen in the fit; no rows."""
+    """Coefficients of each level of the fit; no rows."""
 
     variable: Variable
     codes: IntArray
@@ -148,17 +148,17 @@ class FittedMultinomial(FittedModel):
 class Multinomial(IterativeModel):
     """Draw a level from a multinomial logistic regression with a ridge.
 
-    Missing codes are levels like any other; a level that the fit does not see is never drawn.
-    With more than ``max_fit_rows`` rows a very rare level may fall out of the sample.
+    Missing codes count as levels. A level that does not occur in the fit is never drawn. With more
+    than ``max_fit_rows`` rows a very rare level may be absent from the sample.
     Sources: McFadden (1974), conditional logit analysis; le Cessie and van Houwelingen (1992),
     Ridge estimators in logistic regression, Applied Statistics 41.
 
     Parameters
     ----------
     tolerance : float
-        Stop when every coefficient is about this many standard errors (of a fit to at most 10,000
-        rows) from its maximum. A tenth of the default triples the time and moves probabilities by
-        about 0.0003 on average.
+        Stop when every coefficient is about this number of standard errors (of a fit to at most
+        10,000 rows) from its optimum, > 0. A tenth of the default triples the time and changes
+        probabilities by about 0.0003 on average.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Multinomial(IterativeModel):
     abilities = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type = FittedMultinomial
     in_words = "a multinomial logistic regression"
-    told_options = (*IterativeModel.told_options, "tolerance")
+    public_options = (*IterativeModel.public_options, "tolerance")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator
@@ -200,7 +200,7 @@ class Multinomial(IterativeModel):
 
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """Proportional odds of the k levels seen: thresholds (k - 1,) and coefficients (p,)."""
+    """Proportional odds of the k levels that occur: thresholds (k - 1,), coefficients (p,)."""
 
     codes: IntArray
     thresholds: FloatArray
@@ -231,11 +231,11 @@ class FittedOrdinal(FittedModel):
 
     variable: Variable
     states: IntArray
-    """Missing states seen in the fit: 0 for a level, k for ``variable.missing[k - 1]``."""
+    """Missing states in the fit: 0 for a level, k for ``variable.missing[k - 1]``."""
     missing: Softmax
     """Probabilities of ``states``."""
     scale: _Scale | None
-    """Of the levels; None if the fit saw missing codes alone."""
+    """Proportional odds of levels; None if only missing codes occur."""
 
     def __post_init__(self) -> None:
         check_codes("states", self.states, len(self.variable.missing) + 1)
@@ -249,7 +249,7 @@ class FittedOrdinal(FittedModel):
         check_floats("coefficients", self.scale.coefficients, (self.missing.design.n_columns,))
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw whether and how a value is missing, then a level where it is not."""
+        """Draw whether a value is missing and its code, then a level for the others."""
         states = self.states[self.missing.draw(predictors, rng=rng)]
         codes = len(self.variable.levels) - 1 + states
         if self.scale is not None:
@@ -262,8 +262,8 @@ class FittedOrdinal(FittedModel):
 class Ordinal(IterativeModel):
     """Draw a level from a proportional odds regression with a ridge.
 
-    Levels are taken in their order. Missing codes have no place in the order: a multinomial
-    regression draws first whether and how a value is missing.
+    Levels have their order. Missing codes are not part of the order: a multinomial regression draws
+    first whether a value is missing and its code.
     Source: McCullagh (1980), Regression models for ordinal data, JRSS B 42.
 
     Examples
@@ -299,7 +299,7 @@ class Ordinal(IterativeModel):
 
 
 def _fit_scale(matrix: FloatArray, codes: npt.NDArray[Any], penalty: FloatArray) -> _Scale:
-    """Fit the levels that are seen; the intercept's coefficient is 0, thresholds stand for it."""
+    """Fit the levels that occur; thresholds replace the intercept, whose coefficient is 0."""
     seen, classes = np.unique(codes, return_inverse=True)
     coefficients = np.zeros(matrix.shape[1])
     thresholds = np.zeros(len(seen) - 1)

@@ -1,4 +1,4 @@
-"""A variable copied from those who agree on named variables."""
+"""A variable copied from donors with the same values of named variables."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import observed_column
 
-FEWEST = 3
-"""Fewest units of a combination below which the plan warns."""
-FIXED = 0.5
-"""Share of equal values among pairs of donors of a combination from which on it fixes the value."""
-PAIRS = 10
-"""Pairs of donors that tell that."""
-FAR = 0.05
-"""How far the lag of a donor may be (of numbers above 0: as a share of it), unless those of
-wider combinations are farther still."""
-CLOSE = 0.005
-"""How far a value may be from what is wanted before one is sought in a wider combination."""
-NEIGHBOURS = 5
+MIN_CELL_UNITS = 3
+"""Units of a combination below which the plan warns."""
+MIN_EQUAL_SHARE = 0.5
+"""Share of pairs of donors with equal values from which a combination fixes the value."""
+MIN_PAIRS = 10
+"""Pairs of donors that are needed for this share."""
+MAX_LAG = 0.05
+"""Largest distance of the lag of a donor (a share for positive numbers)."""
+MAX_VALUE_DISTANCE = 0.005
+"""Distance of a value from the wanted one above which wider combinations are searched."""
+N_NEIGHBOURS = 5
 """Donors, at most, among which one is drawn."""
-ALIKE = 0.01
-"""How much farther than the nearest one they may be."""
+EQUAL_DISTANCE = 0.01
+"""Donors up to this distance count as nearest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """Donors, n of them, by combination and then by a number, so that the nearest are found fast.
+    """n donors sorted by combination and then by a number, for fast nearest-neighbour search.
 
     Examples
     --------
@@ -54,67 +53,67 @@ class Nearest:
     known: IntArray
     """Combinations with donors, rising."""
     ends: IntArray
-    """Where the donors of each end."""
-    places: FloatArray
+    """Position after the last donor of each combination."""
+    keys: FloatArray
     """The number of each donor, rising within a combination; shape (n,)."""
     values: FloatArray
-    """What is copied from each donor, shape (n,)."""
+    """Value of each donor, which is copied; shape (n,)."""
 
     def __post_init__(self) -> None:
-        check_floats("places", self.places, (-1,))
-        check_floats("values", self.values, self.places.shape)
+        check_floats("keys", self.keys, (-1,))
+        check_floats("values", self.values, self.keys.shape)
         check_rising("the combinations of donors", self.known)
         sizes = np.diff(self.ends, prepend=0)
-        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.places):
+        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.keys):
             raise ValueError("every combination needs donors")
 
     @classmethod
-    def of(cls, table: Table, names: Sequence[str], places: FloatArray, values: FloatArray) -> Self:
+    def of(cls, table: Table, names: Sequence[str], keys: FloatArray, values: FloatArray) -> Self:
         """Sort n >= 1 donors by their combination of ``names`` and their number."""
         cells = Combinations.of(table, names)
-        numbers = cells.numbers(table)
-        order = np.lexsort((values, places, numbers))
-        known, counts = np.unique(numbers, return_counts=True)
-        return cls(cells, known, np.cumsum(counts), places[order], values[order])
+        cell = cells.numbers(table)
+        order = np.lexsort((values, keys, cell))
+        known, counts = np.unique(cell, return_counts=True)
+        return cls(cells, known, np.cumsum(counts), keys[order], values[order])
 
     def draw(
-        self, table: Table, places: FloatArray, rng: np.random.Generator, *, most: int = NEIGHBOURS
+        self, table: Table, keys: FloatArray, rng: np.random.Generator, *, most: int = N_NEIGHBOURS
     ) -> tuple[IntArray, FloatArray]:
-        """Draw a donor of each row's combination among the ``most`` nearest, and how far it is.
+        """Return a donor of each row's combination among the ``most`` nearest, and its distance.
 
-        Returns positions, -1 where the combination has no donor, and distances, infinite there.
+        Positions are -1, and distances infinite, if the combination has no donor.
         """
         cell = self.cells.places(table, self.known)
         low = np.append(0, self.ends)[cell]
         high = np.append(self.ends, 0)[cell]
         low = np.where(cell < 0, high, low)
-        first = self._bisected(places, low, high, rightmost=False)
-        last = self._bisected(places, low, high, rightmost=True)
+        first = self._bisected(keys, low, high, rightmost=False)
+        last = self._bisected(keys, low, high, rightmost=True)
         equal = first + np.floor(rng.random(len(cell)) * (last - first)).astype(np.int64)
-        near = first[:, None] + np.arange(-most, most)
-        near = np.where((last - first < most)[:, None], near, equal[:, None])
-        inside = (near >= low[:, None]) & (near < high[:, None])
-        near = np.clip(near, 0, len(self.places) - 1)
-        far = np.where(inside, np.abs(self.places[near] - places[:, None]), np.inf)
+        pool = first[:, None] + np.arange(-most, most)
+        pool = np.where((last - first < most)[:, None], pool, equal[:, None])
+        inside = (pool >= low[:, None]) & (pool < high[:, None])
+        pool = np.clip(pool, 0, len(self.keys) - 1)
+        far = np.where(inside, np.abs(self.keys[pool] - keys[:, None]), np.inf)
         order = np.argsort(far, axis=1, kind="stable")[:, :most]
-        near, far = np.take_along_axis(near, order, 1), np.take_along_axis(far, order, 1)
-        alike = (far <= np.maximum(far[:, :1], ALIKE)) & np.isfinite(far)
+        pool, far = np.take_along_axis(pool, order, 1), np.take_along_axis(far, order, 1)
+        alike = (far <= np.maximum(far[:, :1], EQUAL_DISTANCE)) & np.isfinite(far)
         which = np.floor(rng.random(len(cell)) * alike.sum(axis=1)).astype(np.int64)
         rows = np.arange(len(cell))
-        return np.where(inside.any(axis=1), near[rows, which], -1), far[rows, which]
+        return np.where(inside.any(axis=1), pool[rows, which], -1), far[rows, which]
 
     def _bisected(
-        self, places: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
+        self, keys: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
     ) -> IntArray:
-        """Return where each number would stand between two positions, those equal before it or not.
+        """Return the insertion point of each number between two positions (see `bisect`).
 
-        All rows are halved together.
+        Equal numbers come before the point if ``rightmost``. All rows are bisected together.
         """
         low, high = low.copy(), high.copy()
         while (is_open := low < high).any():
             middle = (low + high) // 2
-            here = self.places[np.minimum(middle, len(self.places) - 1)]
-            above: BoolArray = is_open & (here <= places if rightmost else here < places)
+            here = self.keys[np.minimum(middle, len(self.keys) - 1)]
+            above: BoolArray = is_open & (here <= keys if rightmost else here < keys)
             low = np.where(above, middle + 1, low)
             high = np.where(is_open & ~above, middle, high)
         return low
@@ -122,24 +121,25 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class Lagged:
-    """How a value follows from another number, mostly the value before it.
+    """Dependence of a value on another number, the lag, usually the person's value before.
 
-    Numbers above 0 are compared by their logarithms, others in standard deviations.
+    Positive numbers are compared by their logarithms, others in standard deviations.
     """
 
     near: str
+    """Predictor that is the lag."""
     scale: float
-    """What a difference is divided by; 0 for logarithms."""
+    """Divisor of differences; 0 for logarithms."""
     changed: tuple[str, ...]
-    """Predictors that say what has changed of the combination."""
+    """Predictors that record which variables of the combination changed."""
     fixed: BoolArray
     """Whether each known combination fixes the value."""
     steps: tuple[Nearest, ...]
-    """Donors with a lag who agree on ever fewer variables, and on what has changed."""
-    own: Nearest
-    """Donors with a lag of the combination itself."""
+    """Donors of ever wider combinations with the same changes."""
+    same: Nearest
+    """Donors of the same combination, with any changes."""
     across: Nearest
-    """Donors with a lag who agree on all but the first variable, and on what has changed."""
+    """Donors that may differ in the first variable only, with the same changes."""
     values: tuple[Nearest, ...]
     """The distinct values of ever wider combinations."""
 
@@ -151,11 +151,11 @@ class Lagged:
     def draw(
         self, predictors: Table, cell: IntArray, drawn: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the values of rows with a lag, by their known combination, shape (n,).
+        """Return the values of rows with a lag and a known combination, shape (n,).
 
-        Where the combination fixes the value that of a donor with nearly the same lag, or else
-        ``drawn``. Where it does not, the change of such a donor is added to the lag and the value
-        nearest to that is looked up.
+        If the combination fixes the value: that of a donor with nearly the same lag, or else
+        ``drawn``. Otherwise the change of such a donor is added to the lag, and the nearest value
+        of the combination is returned.
         """
         lag = _on_scale(np.asarray(predictors[self.near].data, dtype=np.float64), self.scale)
         out = np.array(drawn)
@@ -166,43 +166,43 @@ class Lagged:
         wanted = np.full(len(lag), np.nan)
 
         def follow(pool: Nearest, chosen: IntArray, bound: float) -> IntArray:
-            """Look for donors, and return the rows that found none."""
+            """Find donors; return the rows without one."""
             rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
-            found = (rows >= 0) & (far <= bound)
-            here, rows = chosen[found], rows[found]
-            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.places[rows]
+            is_hit = (rows >= 0) & (far <= bound)
+            here, rows = chosen[is_hit], rows[is_hit]
+            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.keys[rows]
             copied = fixed[here]
             out[here[copied]] = pool.values[rows[copied]]
-            return chosen[~found]
+            return chosen[~is_hit]
 
-        left: IntArray = np.arange(len(lag))
+        todo: IntArray = np.arange(len(lag))
         for number, pool in enumerate(self.steps):
-            left = follow(pool, left, np.inf if 0 < number == len(self.steps) - 1 else FAR)
+            todo = follow(pool, todo, np.inf if 0 < number == len(self.steps) - 1 else MAX_LAG)
             if number == 0:
-                follow(self.across, left[~fixed[left] & ~may_widen[left]], np.inf)
-            left = left[may_widen[left]]
+                follow(self.across, todo[~fixed[todo] & ~may_widen[todo]], np.inf)
+            todo = todo[may_widen[todo]]
         known = np.flatnonzero(~fixed & np.isfinite(wanted))
         out[known] = self._nearest(predictors.take(known), wanted[known], rng)
-        left = np.flatnonzero(~fixed & np.isnan(wanted))
-        rows, _ = self.own.draw(predictors.take(left), lag[left], rng, most=1)
-        found = rows >= 0
-        out[left[found]] = self.own.values[rows[found]]
+        todo = np.flatnonzero(~fixed & np.isnan(wanted))
+        rows, _ = self.same.draw(predictors.take(todo), lag[todo], rng, most=1)
+        is_hit = rows >= 0
+        out[todo[is_hit]] = self.same.values[rows[is_hit]]
         return out
 
     def _nearest(
         self, predictors: Table, wanted: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the value nearest to each wanted one, in the narrowest combination with one."""
+        """Return the value nearest to each wanted one, from the narrowest combination."""
         best = np.full(len(wanted), np.nan)
         distance = np.full(len(wanted), np.inf)
         for pool in self.values:
-            left = np.flatnonzero(distance > CLOSE)
-            if not len(left):
+            todo = np.flatnonzero(distance > MAX_VALUE_DISTANCE)
+            if not len(todo):
                 break
-            rows, far = pool.draw(predictors.take(left), wanted[left], rng, most=1)
-            nearer = far < distance[left]
-            best[left[nearer]] = pool.values[rows[nearer]]
-            distance[left[nearer]] = far[nearer]
+            rows, far = pool.draw(predictors.take(todo), wanted[todo], rng, most=1)
+            nearer = far < distance[todo]
+            best[todo[nearer]] = pool.values[rows[nearer]]
+            distance[todo[nearer]] = far[nearer]
         return best
 
 
@@ -212,7 +212,7 @@ def _on_scale(numbers: FloatArray, scale: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class FittedNominal(FittedModel):
-    """Donors by combination, and a base model for the combinations with too few of them."""
+    """Donors by combination, and a base model for combinations with too few donors."""
 
     cells: Combinations
     known: IntArray
@@ -223,7 +223,7 @@ class FittedNominal(FittedModel):
 
     def __post_init__(self) -> None:
         if self.lagged is not None and self.lagged.fixed.shape != self.known.shape:
-            raise ValueError("every combination fixes its value or not")
+            raise ValueError("every combination needs a mark whether it fixes its value")
         if len(self.known) != len(self.ends) or (np.diff(self.known) <= 0).any():
             raise ValueError("the combinations must rise and have an end each")
         sizes = np.diff(np.append(0, self.ends))
@@ -231,26 +231,23 @@ class FittedNominal(FittedModel):
             raise ValueError("every combination needs donors")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Copy a donor of the row's combination; by the base model where it has none.
-
-        A random one, or by what it is to be near to.
-        """
+        """Copy a random or near donor of the combination; by the base model without donors."""
         cell = self.cells.places(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
-        place = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
+        index = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
         outside = np.flatnonzero(cell < 0)
         if len(outside) == len(cell):
             return self.base.sample(predictors, rng=rng)
-        drawn = self._near(predictors, cell, self.donors.take(np.where(cell < 0, 0, place)), rng)
+        drawn = self._by_lag(predictors, cell, self.donors.take(np.where(cell < 0, 0, index)), rng)
         if not len(outside):
             return drawn
         return drawn.replaced(outside, self.base.sample(predictors.take(outside), rng=rng))
 
-    def _near(
+    def _by_lag(
         self, predictors: Table, cell: IntArray, drawn: Column, rng: np.random.Generator
     ) -> Column:
-        """Draw the rows of known combinations that have a lag by it."""
+        """Replace the draws of rows with a lag and a known combination."""
         if self.lagged is None:
             return drawn
         rows = np.flatnonzero((cell >= 0) & predictors[self.lagged.near].is_observed)
@@ -267,35 +264,35 @@ class FittedNominal(FittedModel):
 
 @options
 class Nominal(ConditionalModel):
-    """A number (or anything else) treated as nominal: copied from those who agree on ``given``.
+    """Copy the value of a donor with the same values of the variables ``given``.
 
-    For values that come from a table, such as pay from plan, grade, step and year: what is drawn
-    is in the table as often as in the data. Combinations that fewer than ``min_cell`` units have
-    (rows, persons of a panel), and new ones, are drawn by ``base``. Source: Barrientos et al.
-    (2018), section 3.2.3 (basic pay).
+    For values that come from a table, such as pay from plan, grade, step and year: draws are in the
+    table as often as the data are. ``base`` draws new combinations and those of fewer than
+    ``min_cell`` rows (persons in a panel). Source: Barrientos et al. (2018), section 3.2.3 (basic
+    pay).
 
-    With ``near`` it follows from the value before, too (equation 3 of the paper). Where
-    combinations fix the value, donors are those whose lag is nearest. Where they do not, as in pay
-    bands without steps, the change of a donor with nearly the same lag, who agrees on what has
-    changed, is added to the lag (in proportion, of numbers above 0); where something has changed
-    and there is none, that of the nearest donor of any period. Drawn is the value of the
-    combination that is nearest to that, or of a wider one where it has none within half a per cent.
-    So no value is drawn that the data do not have.
+    With ``near`` the value also depends on the person's value before, the lag (equation 3 of the
+    paper). If a combination fixes the value, the donors with the nearest lag are used. Otherwise,
+    as in pay bands without steps, the change of a donor with nearly the same lag and the same
+    changes of variables is added to the lag (as a factor for positive numbers). If no such donor
+    exists although a variable changed, the nearest donor of any period is used. The draw is the
+    nearest value of the combination, or of a wider one if it has none within half a per cent. So
+    every drawn value occurs in the data.
 
     Parameters
     ----------
     given : tuple of str
-        Predictors that have to agree. For ``near`` the period first, then from the widest to the
-        narrowest: wider combinations leave out the last ones.
+        Predictors whose values must be equal. With ``near``: the period first, then from the most
+        general to the most specific; wider combinations leave out the last ones.
     base : model
-        For all other rows.
+        Model of all other rows: any conditional model.
     min_cell : int
-        Fewest rows of a combination, of a panel: fewest persons, >= 1. Below 3 the values of single
-        persons come back: only for values that are public, such as those of a pay table.
+        Smallest number of rows (of persons in a panel) with a combination, >= 1. Below 3, values
+        of single persons are copied: use this only for public values, such as a pay table.
     near : str or None
-        Number that donors have nearly the same of: ``own.before`` as the base of `LagOne` without
-        ``stay_or_move``. First values of persons, which have none, are random ones of their
-        combination.
+        Numeric predictor in which donors must be similar: ``own.before`` if this model is the base
+        of ``lag_one`` without ``stay_or_move``. First values of persons, without a value before,
+        are those of a random donor of the combination.
 
     Examples
     --------
@@ -325,29 +322,29 @@ class Nominal(ConditionalModel):
 
     @property
     def caution(self) -> str:
-        """Say that values of single units come back."""
-        if self.min_cell >= FEWEST:
+        """Warn that values of single units are copied."""
+        if self.min_cell >= MIN_CELL_UNITS:
             return ""
         return (
-            f"'nominal' with min_cell {self.min_cell} copies values also where a single one has "
-            f"this combination of {', '.join(self.given)}: only for values that are public, such "
-            "as those of a pay table"
+            f"'nominal' with min_cell {self.min_cell} copies values of a single row or person with "
+            f"a combination of {', '.join(self.given)}: use it only for public values, such as a "
+            "pay table"
         )
 
     def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
-        """Say that ``near`` is about numbers; see `ConditionalModel.unsuited`."""
+        """Yield that ``near`` needs numbers; see `ConditionalModel.unsuited`."""
         if self.near is None:
             return
         near = known.get(self.near)
         if target.is_coded or (near is not None and near.is_coded):
             yield (
-                f"near ({self.near}) is for numbers and dates; both {self.near} and "
-                f"{target.name!r} have to be one: take near out, or declare their kind"
+                f"near ({self.near}) is for numbers and dates, and {self.near} or "
+                f"{target.name!r} is neither: remove near, or declare their kind"
             )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
         """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`."""
-        # codes follow from no number: missing codes, and whether a value changes at all
+        # no lag for codes: missing codes, and whether a value changes
         is_lagged = (
             self.near is not None
             and not target.is_coded
@@ -373,20 +370,20 @@ class Nominal(ConditionalModel):
         )
 
     def _lagged(self, predictors: Table, target: Column, ends: IntArray) -> Lagged | None:
-        """Learn from the donors, sorted by combination; None where none has a lag."""
-        near = predictors[str(self.near)]
-        if problems := list(self.unsuited(target.variable, {near.name: near.variable})):
+        """Learn from the donors, sorted by combination; None if none has a lag."""
+        lag = predictors[str(self.near)]
+        if problems := list(self.unsuited(target.variable, {lag.name: lag.variable})):
             raise ModelError(f"variable {target.name!r}: {problem}" for problem in problems)
         values = np.asarray(target.data, dtype=np.float64)
         cell = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         order = np.lexsort((values, cell))
-        predictors, values, near = predictors.take(order), values[order], near.take(order)
+        predictors, values, lag = (predictors.take(order), values[order], lag.take(order))
         is_new = (np.diff(cell, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0)
         distinct = np.flatnonzero(is_new)
-        lagged = np.flatnonzero(near.is_observed)
+        lagged = np.flatnonzero(lag.is_observed)
         if not len(lagged):
             return None
-        lags = np.asarray(near.data, dtype=np.float64)[lagged]
+        lags = np.asarray(lag.data, dtype=np.float64)[lagged]
         scale = 0.0
         if min(values.min(), lags.min()) <= 0:
             scale = float(values.std()) or 1.0
@@ -394,19 +391,19 @@ class Nominal(ConditionalModel):
             name for name in (f"{OWN}changed {g}" for g in self.given) if name in predictors
         )
         alike = (*changed, *(name for name in (f"{OWN}elapsed",) if name in predictors))
-        with_lag, places = predictors.take(lagged), _on_scale(lags, scale)
+        with_lag, lags = predictors.take(lagged), _on_scale(lags, scale)
         once = predictors.take(distinct)
         wider = [self.given[:k] for k in range(len(self.given), 0, -1)]
         return Lagged(
-            near=near.name,
+            near=lag.name,
             scale=scale,
             changed=changed,
             fixed=self._fixed(predictors, distinct, ends),
             steps=tuple(
-                Nearest.of(with_lag, (*names, *alike), places, values[lagged]) for names in wider
+                Nearest.of(with_lag, (*names, *alike), lags, values[lagged]) for names in wider
             ),
-            own=Nearest.of(with_lag, self.given, places, values[lagged]),
-            across=Nearest.of(with_lag, (*self.given[1:], *alike), places, values[lagged]),
+            same=Nearest.of(with_lag, self.given, lags, values[lagged]),
+            across=Nearest.of(with_lag, (*self.given[1:], *alike), lags, values[lagged]),
             values=tuple(
                 Nearest.of(once, names, _on_scale(values[distinct], scale), values[distinct])
                 for names in wider
@@ -416,10 +413,9 @@ class Nominal(ConditionalModel):
     def _fixed(self, predictors: Table, distinct: IntArray, ends: IntArray) -> BoolArray:
         """Return whether combinations fix the value, shape (number of combinations,).
 
-        The donors are sorted by combination and value; ``distinct`` is where another one begins.
-
-        By the pairs of donors with equal values among all pairs of a combination and those that
-        agree on all but the first variable, or on ever fewer, until there are enough pairs.
+        A combination does if enough pairs of its donors have equal values. Pairs of wider
+        combinations are added until they are enough. The donors are sorted by combination and
+        value; ``distinct`` are the positions at which a new value begins.
         """
         sizes = np.diff(ends, prepend=0)
         same = np.diff(np.append(distinct, ends[-1]))
@@ -434,12 +430,12 @@ class Nominal(ConditionalModel):
             )
             many = np.bincount(group, weights=pairs)[group]
             shares = np.bincount(group, weights=equal)[group] / np.maximum(many, 1)
-            share = np.where(np.isnan(share) & (many >= 2 * PAIRS), shares, share)
-        return np.asarray(share >= FIXED)
+            share = np.where(np.isnan(share) & (many >= 2 * MIN_PAIRS), shares, share)
+        return np.asarray(share >= MIN_EQUAL_SHARE)
 
 
 def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:
-    """Return how many units, rows or persons, have each combination; every one has a row."""
+    """Return the number of units (rows or persons) with each combination."""
     if owners is None:
         return np.bincount(cell)
     persons = int(owners.max(initial=0)) + 1

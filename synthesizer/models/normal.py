@@ -17,9 +17,9 @@ from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
+    LinearRegression,
     NumberForm,
     ParametricModel,
-    Regression,
     numeric_column,
 )
 
@@ -31,10 +31,10 @@ class FittedNormal(FittedModel):
     """A regression, of a number or of its logarithm, and the form of values; no rows."""
 
     variable: Variable
-    regression: Regression
+    regression: LinearRegression
     form: NumberForm
     log_shift: float | None
-    """What was added to values before their logarithm was taken; None for the values themselves."""
+    """Added to values before taking logarithms; None without logarithms."""
 
     def __post_init__(self) -> None:
         if self.log_shift is not None and not math.isfinite(self.log_shift):
@@ -52,16 +52,16 @@ class FittedNormal(FittedModel):
 class Normal(ParametricModel):
     """Draw from a linear regression with normal residuals of equal variance.
 
-    Draws are rounded to the decimals of the variable. All rows enter the fit. The parameters are
-    those of the fit; synthesis with ``proper`` refits them on a bootstrap sample.
+    Draws are rounded to the decimals of the variable. All rows enter the fit. Proper synthesis
+    fits the model to a bootstrap sample.
     Source: Little and Rubin (2002), Statistical Analysis with Missing Data, section 4.3.
 
     Parameters
     ----------
     clip : bool
-        Move draws beyond the observed range to its ends, so that no age is negative. The ends are
-        those of `SafeNumbers`: none is the number of fewer than five persons. Fewer than ten
-        persons have none.
+        Move draws outside the observed range to its ends, so that no age is negative. The ends are
+        numbers of at least five persons, or replaced by similar ones. With fewer than ten persons
+        there is no range.
 
     Examples
     --------
@@ -79,13 +79,13 @@ class Normal(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
     fitted_type = FittedNormal
     in_words = "a linear regression with normal residuals"
-    told_options = (*ParametricModel.told_options, "clip")
+    public_options = (*ParametricModel.public_options, "clip")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        regression = Regression.fit(design, predictors, values, ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, values, ridge=self.ridge)
         form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=None)
 
@@ -101,11 +101,11 @@ class Lognormal(ParametricModel):
     Parameters
     ----------
     shift : float
-        Added to every value before the logarithm and taken off after it; every value must exceed
-        ``-shift``. A constant that you choose, never learnt from the data: 1 for amounts that may
-        be 0.
+        Added to every value before the logarithm and subtracted from draws. Every value must exceed
+        ``-shift``; write 1 for amounts that may be 0. Codebooks contain it, so choose it without
+        looking at the data.
     clip : bool
-        Move draws beyond the observed range to its ends; see `Normal`.
+        Move draws outside the observed range to its ends; see `normal`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Lognormal(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
     fitted_type = FittedNormal
     in_words = "a linear regression of its logarithm"
-    told_options = (*ParametricModel.told_options, "clip", "shift")
+    public_options = (*ParametricModel.public_options, "clip", "shift")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; raises ModelError where ``value + shift`` is not positive."""
@@ -137,13 +137,13 @@ class Lognormal(ParametricModel):
                 "shift, or choose 'normrank' or 'pmm'"
             )
         design = self.design(predictors)
-        regression = Regression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
         form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=self.shift)
 
 
 def _form(predictors: Table, target: Column, rng: np.random.Generator) -> NumberForm:
-    """Return the form of draws that stay within ends of which none is of few persons."""
+    """Return the form of draws with a range whose ends are not numbers of few persons."""
     numbers = SafeNumbers.of(target, RARE, predictors.owners)
     if numbers is None or numbers.n_units < 2 * RARE:
         return NumberForm.fit(target)
@@ -153,8 +153,8 @@ def _form(predictors: Table, target: Column, rng: np.random.Generator) -> Number
 
 # Linear regression of normal scores, mapped back to the observed values.
 
-MEANS = 512  # quantiles that stand for the predicted means of all rows
-GRID = np.linspace(-6.0, 6.0, 1025)  # scores at which the distribution of draws is known
+N_MEANS = 512  # quantiles of the predicted means of all rows
+GRID = np.linspace(-6.0, 6.0, 1025)  # scores of the distribution function of draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,15 +162,15 @@ class FittedNormrank(FittedModel):
     """A regression of scores, the distribution of its draws, and the observed values."""
 
     variable: Variable
-    regression: Regression
-    """Of the normal scores."""
+    regression: LinearRegression
+    """Regression of the normal scores."""
     spread: FloatArray
     """Distribution function, on a grid from -6 to 6, of the scores drawn for the confidential
     predictors; shape (1025,)."""
     values: FloatArray
     """Distinct confidential values, increasing; shape (v,)."""
     counts: IntArray
-    """How often each occurs; shape (v,)."""
+    """Frequency of each value; shape (v,)."""
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
 
@@ -189,8 +189,8 @@ class FittedNormrank(FittedModel):
         scores = self.regression.draw(predictors, rng=rng)
         ends = np.cumsum(self.counts)
         ranks = np.interp(scores, GRID, self.spread) * ends[-1]
-        places = np.searchsorted(ends, ranks, side="right")
-        donors = self.values[np.minimum(places, len(self.values) - 1)]
+        indices = np.searchsorted(ends, ranks, side="right")
+        donors = self.values[np.minimum(indices, len(self.values) - 1)]
         return made_safe(numeric_column(self.variable, donors), self.numbers, rng)
 
 
@@ -198,10 +198,10 @@ class FittedNormrank(FittedModel):
 class Normrank(ParametricModel, DonorModel):
     """Draw from a linear regression of normal scores and copy the observed value of that rank.
 
-    The marginal distribution is that of the confidential values, whatever its shape, when the
-    predictors are distributed as they were in the fit. Only observed values are drawn, and numbers
-    between them where fewer than ``min_holders`` records share one. The fitted model
-    contains them. Tied values get scores in random order. All rows enter the fit.
+    The marginal distribution is that of the confidential values if the predictors are distributed
+    as in the fit. Draws are observed values; a number of fewer than ``min_holders`` records is
+    replaced by a similar one. The fitted model contains the observed values. Tied values have
+    scores in random order. All rows enter the fit.
     Source: van der Waerden (1952), normal scores; Conover (1999), Practical Nonparametric
     Statistics.
 
@@ -219,14 +219,14 @@ class Normrank(ParametricModel, DonorModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedNormrank
     in_words = "a linear regression of its ranks (normal scores)"
-    told_options = (*ParametricModel.told_options, *DonorModel.told_options)
+    public_options = (*ParametricModel.public_options, *DonorModel.public_options)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         data = np.asarray(target.data, dtype=np.float64)
         scores = _normal_scores(data, rng=rng)
-        regression = Regression.fit(design, predictors, scores, ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, scores, ridge=self.ridge)
         spread = _spread(regression.mean(predictors), regression.sigma)
         values, counts = np.unique(data, return_counts=True)
         numbers = self.safe_numbers(predictors, target)
@@ -244,9 +244,9 @@ def _normal_scores(values: FloatArray, *, rng: np.random.Generator) -> FloatArra
 def _spread(means: FloatArray, sigma: float) -> FloatArray:
     """Return the distribution function on GRID of ``mean + sigma * normal`` over all rows.
 
-    Draws are normal only if the means are. Ranks taken from the mixture, not from the standard
-    normal distribution, keep the marginal distribution whatever the predictors.
+    Draws are normal only if the means are. Ranks of this mixture, not of the standard normal
+    distribution, keep the marginal distribution for any predictors.
     """
-    points = np.quantile(means, (np.arange(MEANS) + 0.5) / MEANS)
+    points = np.quantile(means, (np.arange(N_MEANS) + 0.5) / N_MEANS)
     width = max(sigma, 1e-6)  # a step, for a perfect fit
     return np.asarray(ndtr((GRID[:, None] - points) / width).mean(axis=1))

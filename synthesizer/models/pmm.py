@@ -15,8 +15,8 @@ from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
+    LinearRegression,
     ParametricModel,
-    Regression,
     numeric_column,
 )
 
@@ -26,8 +26,8 @@ class FittedPmm(FittedModel):
     """A regression, and the donors in the order of their predictions."""
 
     variable: Variable
-    regression: Regression
-    """Predicts the means of the rows to be drawn."""
+    regression: LinearRegression
+    """Predicts the means of synthetic rows."""
     predicted: FloatArray
     """Predicted means of the donors, not decreasing; shape (n,)."""
     donors: FloatArray
@@ -41,15 +41,15 @@ class FittedPmm(FittedModel):
         check_floats("donors", self.donors, (-1,))
         check_floats("predicted", self.predicted, self.donors.shape)
         if not len(self.donors) or (np.diff(self.predicted) < 0).any():
-            raise ValueError("predicted must hold at least one number and not decrease")
+            raise ValueError("predicted must have at least one number and not decrease")
         if self.neighbours < 1:
             raise ValueError("neighbours must be at least 1")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy one of the nearest donors for each row.
 
-        One of the nearest predictions is chosen first, then a donor among those that share it:
-        where predictors are few, thousands of donors tie and each has the same chance.
+        One of the nearest predictions is drawn first, then a donor with this prediction: with few
+        predictors, thousands of donors have the same one.
         """
         n_rows = predictors.n_rows
         width = min(self.neighbours, len(self.donors))
@@ -65,19 +65,19 @@ class FittedPmm(FittedModel):
 class Pmm(ParametricModel, DonorModel):
     """Copy the value of one of the k donors whose predicted means are nearest.
 
-    Draws are observed values, or numbers between them where fewer than ``min_holders`` share one;
-    the fitted model holds them all. All rows enter the fit.
+    Draws are observed values; a number of fewer than ``min_holders`` records is replaced by a
+    similar one. The fitted model contains all observed values. All rows enter the fit.
     Sources: Rubin (1986), Statistical matching using file concatenation, JBES 4; Little (1988),
     Missing-data adjustments in large surveys, JBES 6.
 
     Parameters
     ----------
     neighbours : int
-        Donors to choose from, k.
+        Number of donors to draw from, k >= 1.
     draw_parameters : bool
-        Predict the rows to be drawn from coefficients drawn once, in the fit, from their
-        posterior distribution, and the donors from the estimates (type 1 matching, van Buuren
-        2018, section 3.4.2). For ``proper`` synthesis without it the bootstrap does the same.
+        Predict synthetic rows with coefficients drawn once from their posterior distribution, and
+        donors with the estimates (type 1 matching, van Buuren 2018, section 3.4.2). Proper
+        synthesis has the same effect by its bootstrap.
 
     Examples
     --------
@@ -98,11 +98,11 @@ class Pmm(ParametricModel, DonorModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedPmm
     in_words = "predictive mean matching"
-    told_options = (
-        *ParametricModel.told_options,
+    public_options = (
+        *ParametricModel.public_options,
         "neighbours",
         "draw_parameters",
-        *DonorModel.told_options,
+        *DonorModel.public_options,
     )
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
 
@@ -110,7 +110,7 @@ class Pmm(ParametricModel, DonorModel):
         """Learn the regression and sort the donors; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        estimate, regression = Regression.fit_and_draw(
+        estimate, regression = LinearRegression.fit_and_draw(
             design,
             predictors,
             values,
@@ -141,8 +141,8 @@ def _coarsen(predicted: FloatArray) -> FloatArray:
 def _nearest_window(ordered: FloatArray, points: FloatArray, width: int) -> IntArray:
     """Return where the ``width`` entries of ``ordered`` nearest to each point begin.
 
-    They are neighbours in the order, so the window starts at most ``width`` before the point;
-    it moves right as long as the entry gained is nearer than the entry lost.
+    The window starts ``width`` entries before the point and moves right as long as the entry that
+    it gains is nearer than the entry that it loses.
     """
     last = len(ordered) - width
     first = np.clip(np.searchsorted(ordered, points) - width, 0, last)

@@ -22,7 +22,7 @@ class FittedSample(FittedModel):
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
     even: bool = True
-    """Spread draws evenly over groups of donors with neighbouring values."""
+    """Whether draws are spread evenly over groups of neighbouring donors."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy one donor for each row."""
@@ -38,26 +38,26 @@ class FittedSample(FittedModel):
 
 @options
 class Sample(DonorModel):
-    """Draw from the observed marginal distribution, whatever the predictors say.
+    """Draw from the observed marginal distribution; predictors have no effect.
 
-    The first variable of a chain is drawn by it unless it is told otherwise.
+    It is the default model of the first variable of a chain.
     Source: Efron (1979), the bootstrap.
 
     Parameters
     ----------
     even : bool
         Spread draws evenly over the donors (over groups of three with neighbouring values) instead
-        of drawing them independently; see `cart`.
+        of drawing independently. This removes most of the sampling noise.
     """
 
     abilities = Abilities(uses_predictors=False)
     fitted_type = FittedSample
     in_words = "draws from its own distribution"
-    told_options = (*DonorModel.told_options, "even")
+    public_options = (*DonorModel.public_options, "even")
 
     even: bool = True
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
-        """Keep the donors; see `ConditionalModel.fit`."""
+        """Sort the donors; see `ConditionalModel.fit`."""
         order = np.lexsort((target.data, target.missing_state()))
         return FittedSample(target.take(order), self.safe_numbers(predictors, target), self.even)

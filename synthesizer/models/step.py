@@ -24,9 +24,9 @@ from synthesizer.models.limits import StructuralZeros, reserve_of
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Where ``condition`` holds, ``value`` is set; such rows are left out of the fit.
+    """Set ``value`` in rows with ``condition``; these rows do not enter the fit.
 
-    ``value`` is a column with one row, so that codes, numbers and missing codes are alike.
+    ``value`` is a column with one row: a code, a number or a missing code.
     """
 
     condition: Expression
@@ -38,7 +38,7 @@ class Rule:
         return self.value.name
 
     def apply(self, drawn: Column, table: Table) -> Column:
-        """Return ``drawn`` with the value set where the condition holds in ``table``."""
+        """Return ``drawn`` with the value set in rows of ``table`` with the condition."""
         rows = np.flatnonzero(self.condition.condition(table))
         if not len(rows):
             return drawn
@@ -49,20 +49,20 @@ class Rule:
 class Forbid:
     """A structural zero: no synthetic row may satisfy ``condition``.
 
-    ``variable`` is the last of its variables in the order of the chain, which is redrawn.
+    ``variable`` is its last variable in the order of the chain, which is redrawn.
     """
 
     condition: Expression
     variable: str
     always: str = ""
-    """The condition that has to hold in its place, where the configuration says that."""
+    """The opposite condition, if the configuration contains that."""
     computed: tuple[tuple[Variable, Expression], ...] = ()
-    """Variables of the condition that are computed after ``variable``, in order, and from what."""
+    """Variables of the condition computed after ``variable``, with their expressions."""
     is_firm: ClassVar[bool] = True
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that it is about; the inputs in place of what is computed later."""
+        """Variables of the condition; the inputs of those that are computed later."""
         names = set(self.condition.names)
         for variable, expression in reversed(self.computed):
             names = (names - {variable.name}) | expression.names
@@ -70,7 +70,7 @@ class Forbid:
 
     @property
     def text(self) -> str:
-        """The structural zero in the words of the configuration."""
+        """The structural zero as in the configuration."""
         return f"rule {self.always!r}" if self.always else f"forbid {self.condition.text!r}"
 
     def broken(self, table: Table) -> BoolArray:
@@ -81,7 +81,7 @@ class Forbid:
 
 
 Zero = Forbid | StructuralZeros
-"""What no synthetic row may be; its ``variable`` is redrawn where it is."""
+"""A condition that no synthetic row may satisfy; its ``variable`` is redrawn."""
 
 
 def rows_outside_rules(rules: Sequence[Rule], variable: str, table: Table) -> BoolArray:
@@ -106,49 +106,47 @@ class Step:
     """One variable of the chain, its model and its predictors."""
 
     variable: str
-    """What is drawn."""
+    """Name of the variable that is drawn."""
     method: str
     """Name of the model in the registry."""
     model: ConditionalModel
     predictors: tuple[str, ...] = ()
     """Earlier variables of the chain."""
-    most: int | None = None
-    """The model is given so many of them at most, those that go with the variable most closely;
-    None for all."""
+    max_predictors: int | None = None
+    """Largest number of predictors, the most closely related ones; None for all."""
     missing_method: str | None = None
     """Name of ``missing_model``."""
     missing_model: ConditionalModel | None = None
-    """For a number with missing codes: draws first whether the value is missing, and as which
-    code. None lets ``model`` do it."""
+    """Draws the missing codes of a number; None: ``model`` draws them."""
     paths: tuple[PathRule, ...] = ()
-    """Rules from period to period about the variable, in a panel."""
+    """Rules about the variable from period to period, in a panel."""
     bounds: Bounds | None = None
-    """Predictors between which the number lies in every row."""
+    """Predictors that are bounds of the number in every row."""
 
     @property
     def n_predictors(self) -> int:
-        """Number of the predictors that the model is given."""
-        return min(len(self.predictors), self.most or len(self.predictors))
+        """Number of predictors of the model."""
+        return min(len(self.predictors), self.max_predictors or len(self.predictors))
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model takes the column as it is, missing codes included."""
+        """Whether the model accepts missing codes."""
         abilities = self.model.abilities
         return abilities.copies_rows or abilities.deterministic or abilities.panel
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing may set or redraw the variable."""
+        """Whether rules and redraws must not change the variable."""
         abilities = self.model.abilities
         return abilities.copies_rows or abilities.deterministic or abilities.career
 
     def fit(
         self, table: Table, rules: Sequence[Rule], rng: np.random.Generator, *, last: bool = False
     ) -> FittedStep:
-        """Fit on the rows of ``table`` that no rule sets.
+        """Fit the model to the rows of ``table`` that no rule sets.
 
-        With ``last`` a model of histories learns how the last period of a panel follows from those
-        before it (`HistoryModel.fit_last`).
+        With ``last`` a model of histories learns the last period of a panel given those before it
+        (`HistoryModel.fit_last`).
         """
         target = table[self.variable]
         fitted = FittedStep(
@@ -159,9 +157,9 @@ class Step:
         )
         if self.model.abilities.copies_rows:
             index = table.index if isinstance(table, PanelTable) else None
-            return replace(fitted, predictors=(), kept=target, careers=index)
+            return replace(fitted, predictors=(), copied_column=target, careers=index)
         predictors = table.select(self.predictors)
-        if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
+        if isinstance(self.model, HistoryModel):  # rules replace drawn values later
             panel = panel_of(predictors)
             model = self.model
             if self.bounds is not None and isinstance(model, WrappedHistory):
@@ -198,7 +196,7 @@ class Step:
     def _with_values(
         self, fitted: FittedStep, predictors: Table, values: Column, rng: np.random.Generator
     ) -> FittedStep:
-        """Fit what draws observed values."""
+        """Fit the model of observed values."""
         model, bounds = self.model, self.bounds
         if isinstance(model, Bounded):
             bounds = model.bounds if model.variable == self.variable else None
@@ -211,7 +209,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedStep:
-    """A step after the fit: how to draw one variable for a block of rows."""
+    """A step after the fit: it draws one variable for a block of rows."""
 
     variable: Variable
     method: str
@@ -219,26 +217,26 @@ class FittedStep:
     """Earlier variables that a draw needs."""
     missing_method: str
     value_model: FittedModel | None = None
-    """Draws the value; None where no confidential row outside the rules had one."""
+    """Draws the value; None if no row outside the rules has one."""
     state_model: FittedModel | None = None
     """Draws the missing codes of a number."""
-    kept: Column | None = None
-    """The variable itself in a partial synthesis."""
+    copied_column: Column | None = None
+    """The confidential variable, in a partial synthesis."""
     careers: PanelIndex | None = None
-    """The persons and periods of ``kept`` in a panel."""
+    """Persons and periods of ``copied_column`` in a panel."""
     reserve: Column | None = None
-    """In a panel: values to search where nothing that the model draws is allowed."""
+    """In a panel: values to search if the model draws no allowed one."""
     within: FittedBounds | None = None
-    """Draws the value in place of ``value_model``, between its bounds."""
+    """Draws a value with bounds, instead of ``value_model``."""
 
     def copied(self, units: IntArray, *, by_person: bool) -> Column:
-        """Return what is kept of some units: all their rows, or the first of each person."""
-        if self.kept is None:
-            raise TypeError("nothing is kept")
+        """Return the copied values of some units: all their rows, or the first of each person."""
+        if self.copied_column is None:
+            raise TypeError("no column is copied")
         if self.careers is None:
-            return self.kept.take(units)
+            return self.copied_column.take(units)
         rows = self.careers.starts[units] if by_person else self.careers.rows_of(units)
-        return self.kept.take(rows)
+        return self.copied_column.take(rows)
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""
@@ -253,7 +251,7 @@ class FittedStep:
         return Column(self.variable, data, states)
 
     def chances(self, predictors: Table, *, widen: int = 0) -> Chances | None:
-        """Return the chance of each code in each row; see `FittedModel.chances`."""
+        """Return the probability of each code in each row; see `FittedModel.chances`."""
         if not self.variable.is_coded or self.within is not None or self.value_model is None:
             return None
         return self.value_model.chances(predictors, steps=widen)
@@ -261,9 +259,9 @@ class FittedStep:
     def log_likelihood(self, table: Table) -> FloatArray | None:
         """Return the log-probability of the variable in each row, shape (n,); see `FittedModel`.
 
-        None where a model cannot tell, and where the variable was not learnt.
+        None if a model cannot compute it, and if the variable was not fitted.
         """
-        if self.kept is not None or self.value_model is None:
+        if self.copied_column is not None or self.value_model is None:
             return None
         predictors, target = table.select(self.predictors), table[self.variable.name]
         if self.state_model is None:
@@ -285,14 +283,14 @@ class FittedStep:
             return self.within.draw(predictors, rng, widen=widen)
         if self.value_model is None:
             raise ModelError(
-                f"variable {self.variable.name!r}: no confidential row outside the rules holds "
-                "a value to learn from; make the rules cover fewer rows or remove them"
+                f"variable {self.variable.name!r}: every confidential row with a value is set by "
+                "a rule, so no row is left for the fit; narrow the rules or remove them"
             )
         return self.value_model.sample_wider(predictors, steps=widen, rng=rng)
 
 
 def state_variable(variable: Variable) -> Variable:
-    """Return the coded variable that says whether a number is observed, or which code it is."""
+    """Return the coded variable of a number's states: observed, or a missing code."""
     return Variable(
         name=variable.name, kind=Kind.CATEGORICAL, levels=("observed", *variable.missing)
     )
@@ -300,7 +298,7 @@ def state_variable(variable: Variable) -> Variable:
 
 @contextmanager
 def error_context(action: str, variable: str, method: str, stratum: int) -> Iterator[None]:
-    """Make errors say which variable, model and stratum they are about."""
+    """Add the variable, model and stratum to errors."""
     note = f"while {action} variable {variable!r} with model {method!r}, stratum {stratum + 1}"
     try:
         yield

@@ -506,7 +506,7 @@ def plan_steps(
         if step is not None:
             ruled = tuple(path for path in paths if path.variable == name)
             steps.append(replace(step, paths=ruled))
-    if many := sum(step.most is not None for step in steps):
+    if many := sum(step.max_predictors is not None for step in steps):
         found.note("closest_predictors", many=many, max_predictors=context.config.max_predictors)
     return found.of(steps)
 
@@ -555,7 +555,7 @@ def _step(
         missing_method=missing_method,
         missing_model=missing_model,
     )
-    return replace(step, most=_most(context, step))
+    return replace(step, max_predictors=_most(context, step))
 
 
 def _absent_problems(

@@ -42,7 +42,7 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
-from synthesizer.report.scale import verdict_charts
+from synthesizer.report.scale import verdict_chart, verdict_charts
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
 """They describe one file by itself; the part about the measure shows them."""
@@ -218,6 +218,7 @@ def result_blocks(
 def _pictures(result: object) -> Iterator[Block]:
     """Yield the pictures that the report has of a result, of its utility where it has all."""
     if isinstance(result, CheckResults):
+        yield verdict_chart(result.verdict)
         yield from _pictures(result.utility)
     if isinstance(result, Verdict):
         yield from verdict_charts(result)

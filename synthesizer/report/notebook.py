@@ -23,7 +23,7 @@ from synthesizer.data.files import write_texts
 from synthesizer.data.options import public
 from synthesizer.measures.catalogue import SUMMARY
 from synthesizer.measures.figure import Figure, Row, columns
-from synthesizer.measures.verdict import Verdict, VerdictLine
+from synthesizer.measures.verdict import CheckResults, Verdict, VerdictLine
 from synthesizer.report.blocks import (
     Block,
     Chart,
@@ -53,15 +53,15 @@ from synthesizer.report.figures import (
     values_of,
 )
 from synthesizer.report.page import chart_style, fragment, from_template, own_style, sound_text
-from synthesizer.report.scale import sentence_of
+from synthesizer.report.scale import sentence_of, verdict_chart
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from synthesizer.report.record import Record
 
-_LINES = 12
-"""Rows of a table in a text."""
+_LINES, _BESIDE_VERDICT = 12, 8
+"""Rows of a table in a text; with a verdict above it."""
 _WIDE = 110
 """Letters of a line."""
 _FIELDS = 12
@@ -143,13 +143,16 @@ def text_of(result: object) -> str:
         frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
         frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
     frame = frame[[name for name in frame if name not in UNTOLD]]
-    table = frame.head(_LINES).to_string(
+    most = _BESIDE_VERDICT if isinstance(result, CheckResults) else _LINES
+    table = frame.head(most).to_string(
         max_cols=9, max_colwidth=32, index=False, na_rep="-",
         float_format=lambda value: written(value).replace("−", "-"),
     )  # fmt: skip
     lines = [_head(result), *table.splitlines()]
-    if len(frame) > _LINES:
-        lines.append(f"  and {len(frame) - _LINES:,} more rows: to_frame()")
+    if isinstance(result, CheckResults):
+        lines[1:1] = map(_said, result.verdict.lines)
+    if len(frame) > most:
+        lines.append(f"  and {len(frame) - most:,} more rows: to_frame()")
     if len(tables) > 1:
         known = wrap(f"to_frame(table) has {', '.join(tables)}", _WIDE - 2, max_lines=4)
         lines += [f"  {line}" for line in known]
@@ -304,7 +307,9 @@ _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
 def picture_of(result: object) -> Charts:
-    """Return the charts of a result: the report's, that of its rates, or one of its first rows."""
+    """Return the charts of a result: the verdict's, the report's, of its rates, or of its rows."""
+    if isinstance(result, CheckResults | Verdict):
+        return Charts((verdict_chart(result if isinstance(result, Verdict) else result.verdict),))
     charts = [*_charts(result_blocks(result))]
     if not charts:
         rows = [*tables_of(result)]

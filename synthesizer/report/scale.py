@@ -8,16 +8,17 @@ use. The interval is within the limit where it ends left of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from synthesizer.measures.evidence import Evidence
+from synthesizer.measures.evidence import ORDER, Evidence
 from synthesizer.measures.figure import agreeing
 from synthesizer.measures.verdict import AT_LEAST, Verdict, VerdictLine
 from synthesizer.report.blocks import Chart, with_minus
-from synthesizer.report.charts import dot, line, svg, text
+from synthesizer.report.charts import dot, el, line, svg, text
 
 START, LIMIT = 0.1, 0.4
 """Places of a new sample and of the limit; the bad end is at 1."""
@@ -62,7 +63,7 @@ def places_of(e: Evidence) -> Places:
     before = mark - start
     # not known: as steep as before the limit, if that shows the whole interval
     end = max(mark + before * (1 - LIMIT) / (LIMIT - START), high)
-    right = f"worse: {abs(end):.2g}"
+    right = f"worse: {abs(end):{',.0f' if abs(end) >= 100 else '.2g'}}"
     if released is not None and released > mark:
         end, right = released, bad
     ends = (start - before * START / (LIMIT - START), start, mark, end)
@@ -150,13 +151,18 @@ def sentence_of(one: VerdictLine) -> str:
     others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
         return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
+    return _sentence(e, one.subject == "use")
+
+
+def _sentence(e: Evidence, has_sample: bool) -> str:
+    """Return the figure of a test and its limit; of a new sample too where ``has_sample``."""
     test = " ".join(e.test.split()[:_MOST_WORDS])
     if e.value is None or e.mark is None:
         return f"{test[:1].upper()}{test[1:]}: {e.word}, see Why."
     figure = _FIGURES.get(e.key, "{test}: {ends}")
     unit, percent = (100, "%") if "%" in figure else (1, "")
     ends = [e.value] if e.low is None or e.high is None or e.low == e.high else [e.low, e.high]
-    sample = [e.fresh] if one.subject == "use" and e.fresh is not None else []
+    sample = [e.fresh] if has_sample and e.fresh is not None else []
     counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
     digits = 0 if counted else 1 if percent else 2
     *shown, mark = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
@@ -182,3 +188,36 @@ def verdict_charts(decided: Verdict) -> Iterator[Chart]:
         told = sentence_of(one)
         scale = picture(drawn(one), f"{one.title}: {one.word}. {told}")
         yield Chart(title=one.title, svg=scale, reads=told, summary="", word=one.word)
+
+
+_ROW, _GAP, _TEXT_WIDTH, _TEXT_LETTERS, _MOST_WORST = 84.0, 30.0, 350.0, 50, 4
+
+
+def verdict_chart(decided: Verdict) -> Chart:
+    """Return one picture: the three lines, then the worst other tests, each with its scale."""
+    rows = [(one.title, one.word, sentence_of(one), drawn(one)) for one in decided.lines]
+    shown, others = {e.key for *_, e in rows}, {}
+    for one in decided.lines:
+        for e in one.evidence:
+            if e.key not in shown and e.value is not None and e.mark:
+                name, told = e.test[:1].upper() + e.test[1:], _sentence(e, one.subject == "use")
+                others[e.key] = (name, e.word, told, e)
+    worst = sorted(others.values(), key=lambda row: (-ORDER.index(row[1]), -places_of(row[3]).high))
+    rows += worst[:_MOST_WORST]
+    parts, y = [], 0.0
+    for number, (title, word, told, e) in enumerate(rows):
+        if number == len(decided.lines):
+            y += _GAP
+            parts.append(text(_SIDE, y - 8, "Other tests, the worst first", class_="label strong"))
+        parts += [
+            text(_SIDE, y + 18, title, class_="label strong"),
+            text(_SIDE, y + 35, word.upper(), class_=f"label strong {word}"),
+            el("g", {"transform": f"translate({_TEXT_WIDTH:.0f} {y + 6:.0f})"}, picture(e, told)),
+        ]
+        for row, words in enumerate(wrap(told, _TEXT_LETTERS, max_lines=3)):
+            parts.append(text(_SIDE, y + 51 + 15 * row, words, class_="label"))
+        y += _ROW
+    summary = " ".join(f"{title}: {word}. {told}" for title, word, told, _ in rows)
+    title = "May these data be released?"
+    whole = svg(_TEXT_WIDTH + _WIDTH, y, *parts, title=title, description=summary)
+    return Chart(title=title, svg=whole, reads="", summary=summary)

@@ -111,7 +111,7 @@ def test_a_chain_gives_its_models_no_more_than_they_ask_for(table: Table) -> Non
     steps = [Step(variable=first, method="sample", model=Sample())]
     for i, name in enumerate(others, 1):
         step = Step(variable=name, method="cart", model=Cart(), predictors=table.names[:i])
-        steps.append(replace(step, most=2))
+        steps.append(replace(step, max_predictors=2))
     fitted = ChainSpec(steps=tuple(steps)).fit(table, Seed(1), n_jobs=2)
     found = {step.variable.name: step.predictors for step in fitted.strata[0].replicates[0]}
     assert found["group"] == ("x", "y")
@@ -128,9 +128,11 @@ def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
     def most(**options: object) -> dict[str, int | None]:
         plan = prepare(read_config({"data": {"path": str(path)}, **options}), check_directory=False)
         assert any("max_predictors" in note for note in plan.notes) == any(
-            step.most for step in plan.spec.steps
+            step.max_predictors for step in plan.spec.steps
         )
-        return {step.variable: step.most for step in plan.spec.steps if step.most}
+        return {
+            step.variable: step.max_predictors for step in plan.spec.steps if step.max_predictors
+        }
 
     assert most() == {"v61": 60, "v62": 60, "v63": 60}
     assert most(max_predictors="all") == {}

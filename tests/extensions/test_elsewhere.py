@@ -273,7 +273,7 @@ FAULTS = (
     ("rows", 'own = request.seed.child("random_rows", dataset)', "raise ValueError('SECRET')",
      "making datasets failed (ValueError)"),
     ("rows", 'return {"alike": self.alike}', "return 5", "making datasets failed ("),
-    ("rows", "Beside(result=", "Beside(texts={'../x': ''}, result=", "'../x' is no name of a file"),
+    ("rows", "Beside(result=", "Beside(texts={'../x': ''}, result=", "is no valid file name"),
     ("rows", "return Found(RandomRowsPlan", "return Found(None) or (RandomRowsPlan",
      "plan returned no Found of a Planned"),
     ("random_rows", 'name="random_rows"', 'name="Random Rows"', "small letters, digits and _"),

@@ -189,7 +189,7 @@ def test_a_control_that_is_none_is_refused() -> None:
     assert all(name in sentence for name in ("'age'", "'job'", "'pay'"))
     with pytest.raises(DataError, match="9 records"):
         check(ORIGINAL, MADE, CONTROL.iloc[:9], **KNOWN)
-    with pytest.raises(DataError, match="other people"):
+    with pytest.raises(DataError, match="other persons"):
         check(ORIGINAL, ORIGINAL, ORIGINAL.iloc[::-1], **KNOWN)
     # what no synthetic dataset has need not be in the control
     less = CONTROL.drop(columns=["pay"])
@@ -218,7 +218,7 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
     proper = check(ORIGINAL, [MADE, MADE], settings=FITS, config={"proper": True}).utility
     assert [fit.rule for fit in proper.fits] == ["proper"]
     wrong = ALL_OFF | {"fits": [{"formula": "pay ~ age", "rule": "simple"}]}
-    with pytest.raises(DataError, match=r"checks\.fits\.1: .*drawn anew"):
+    with pytest.raises(DataError, match=r"settings\.fits\.1: .*drawn anew"):
         check(ORIGINAL, MADE, settings=wrong, config={"proper": True})
 
 
@@ -226,14 +226,15 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
     ("arguments", "words"),
     [
         ({"keys": ["SEX", "agee"], "target": "jobb"}, ["'SEX'", "'sex'?", "'age'?", "'job'?"]),
-        ({"settings": ALL_OFF}, ["checks: no check is switched on"]),
+        ({"settings": ALL_OFF}, ["checks: every check is off"]),
         ({"settings": {"exclude": [Exclusion(target_level="retired")]}}, ["'job'"]),
         ({"settings": {"tau": 0, "suda": {"max_size": 0}, "fits": ["a ~ ("]}, "seed": -1,
           "limits": {"cop": 1}, "workers": 0, "only": "use", "target": "jobb"},
-         ["checks.tau", "checks.suda.max_size", "checks.fits.1", "limits.cop", "seed", "workers",
+         ["settings.tau", "settings.suda.max_size", "settings.fits.1", "limits.cop", "seed",
+           "workers",
           "only ('use')", "'jobb'"]),
         ({"synthetic": MADE.drop(columns=["age", "job"])}, ["no columns 'age', 'job'"]),
-        ({"synthetic": "made.csv"}, ["must be all files, or all data"]),
+        ({"synthetic": "made.csv"}, ["must be all paths, or all frames"]),
     ],
 )  # fmt: skip
 def test_every_problem_comes_at_once(arguments: dict[str, object], words: list[str]) -> None:

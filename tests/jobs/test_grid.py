@@ -6,7 +6,7 @@ from typing import Any
 
 from synthesizer.config.reading import read_config
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.grid import Grid, grid, said_once, variations
+from synthesizer.jobs.grid import Grid, grid, merged_problems, variations
 
 REGISTRY = Registry.load()
 BASE: dict[str, Any] = {"data": {"path": "data/a.csv"}, "m": 2, "seed": 1}
@@ -63,7 +63,7 @@ def test_names_are_safe_and_unique() -> None:
 
 def test_every_faulty_value_is_named() -> None:
     found = made({"m": [0, 2, "many"], "proper": [True, False]})
-    told = said_once(found.problems, len(found.names))
+    told = merged_problems(found.problems, len(found.names))
     assert len(told) == 2
     assert told[0].startswith("setting m=0,proper=true and 1 more: m: ")
     assert told[1].startswith("setting m=many,proper=true and 1 more: m: ")

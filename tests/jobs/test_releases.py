@@ -118,7 +118,7 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     ledger.write_text(json.dumps(content))
     off = {"checks": {"differential_confidentiality": False, "attacks": False}}
     files = [tmp_path / "r1" / "synthetic_1.csv"]
-    found = check_files(source, files, control, asked=off, only="risk").record
+    found = check_files(source, files, control, overrides=off, only="risk").record
     alone, together = (
         found.results.risk.further["near_verbatim"],
         found.results.risk.releases.counted,
@@ -133,7 +133,7 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     )
     # without the files of the other release the upper ends add up
     (tmp_path / "r2" / "synthetic_1.csv").unlink()
-    bound = check_files(source, files, control, asked=off, only="risk").record
+    bound = check_files(source, files, control, overrides=off, only="risk").record
     assert bound.results.risk.releases.counted is None
     assert evidence(bound.verdict).low is None
     assert evidence(bound.verdict).word in ("pass", "unclear")

@@ -64,7 +64,7 @@ def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
     config = load_config(path)
     assert str(config.variables["quarter"].kind) == "ordered"
     assert config.variables["quarter"].levels == levels
-    assert "check that they are in order of time" in path.read_text()
+    assert "check that it is the order of time" in path.read_text()
     made = pd.read_csv(run(path, overrides=OPTIONS | {"checks": False}).datasets[0])
     assert set(made["quarter"]) <= set(levels)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_a_limit_is_never_dropped(tmp_path: Path) -> None:
     assert loaded.checks.risk.main.cap == kept.checks.risk.main.cap
     with pytest.warns(UserWarning, match=r"limits.cap"):
         loaded.set_params(limits={"cap": 0.0}).generate()
-    with pytest.raises(DataError, match="not the frame that the model was fitted to"):
+    with pytest.raises(DataError, match="not the frame of the fit"):
         Synthesizer.load(tmp_path / "model", original=frame(150))
     with pytest.raises(ConfigError, match="switched off"):
         Synthesizer(checks=False, limits={"cap": 0.5}).fit(frame())
@@ -201,6 +202,19 @@ def test_the_text_is_short_and_tells_no_seed() -> None:
     model = repr(fitted.model)
     assert "123454321" not in text + model
     assert len(model) < 200  # no value of the data
+
+
+def test_a_notebook_shows_the_settings_and_after_the_fit_the_model_of_each_variable() -> None:
+    fitted = Synthesizer(seed=123454321, method={"age": "<b>"}, workers=1)
+    before = fitted._repr_html_()
+    assert "not fitted" in before
+    assert "<b>" not in before
+    fitted.set_params(method={"age": "sample"}).fit(frame())
+    cells = unescape(fitted._repr_html_())
+    for cell in ("200 rows of 5 variables", "age", "sample", "cart", "pay", "numeric"):
+        assert cell in cells
+    assert cells.count("<tr>") == 2 + 3 + 5  # headings, settings, models
+    assert "123454321" not in before + cells
 
 
 def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:

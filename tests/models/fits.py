@@ -20,8 +20,8 @@ def numeric(
     missing: Sequence[str] = (),
 ) -> Column:
     variable = Variable(name=name, kind=kind, decimals=decimals, missing=tuple(missing))
-    own = None if states is None else np.asarray(states, dtype=np.int8)
-    return Column(variable, np.asarray(values, dtype=np.float64), own)
+    original = None if states is None else np.asarray(states, dtype=np.int8)
+    return Column(variable, np.asarray(values, dtype=np.float64), original)
 
 
 def coded(

@@ -1,4 +1,4 @@
-"""Combinations that nobody shows hardly occur in draws, though leaves are too large for them."""
+"""Combinations without records hardly occur in draws, even from larger leaves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.tilted import EXPECTED, LEFT, unseen_left
+from synthesizer.models.kit.regression_leaves import EXPECTED_ROWS, PSEUDO_ROWS, unseen_shares
 from tests.tables import coded, numeric
 
 
@@ -16,26 +16,26 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     unseen = [k for k in range(len(counts)) if counts[k] == 0]
     together = sum(expected[k] for k in unseen)
     once = any(0 < count < 2 for count in counts)
-    left = []
+    factors = []
     for k in range(len(counts)):
         shares = [1.0]
-        if k in unseen and expected[k] >= EXPECTED:
-            shares.append(LEFT / expected[k])
-        if k in unseen and together >= EXPECTED and not once:
-            shares.append(LEFT / together)
-        left.append(min(shares))
-    return left
+        if k in unseen and expected[k] >= EXPECTED_ROWS:
+            shares.append(PSEUDO_ROWS / expected[k])
+        if k in unseen and together >= EXPECTED_ROWS and not once:
+            shares.append(PSEUDO_ROWS / together)
+        factors.append(min(shares))
+    return factors
 
 
 def test_what_is_left_of_unseen_classes() -> None:
     rng = np.random.default_rng(3)
     counts = rng.poisson(rng.gamma(0.4, 4.0, (60, 9))).astype(float)
     expected = rng.gamma(0.7, 6.0, (60, 9))
-    left = unseen_left(counts, expected)
-    assert left.tolist() == [
+    shares = unseen_shares(counts, expected)
+    assert shares.tolist() == [
         pytest.approx(slow(*row)) for row in zip(counts, expected, strict=True)
     ]
-    assert 0 < (left < 1).any(axis=1).sum() < len(left)
+    assert 0 < (shares < 1).any(axis=1).sum() < len(shares)
 
 
 RARE = 30  # rows, fewer than a leaf has
@@ -43,7 +43,7 @@ RARE = 30  # rows, fewer than a leaf has
 
 @pytest.mark.parametrize("kind", ["level", "number", "missing code"])
 def test_rows_fewer_than_a_leaf_keep_the_one_value_that_they_share(kind: str) -> None:
-    """The housing of 30 rows says that they have no family; the tree cannot part them."""
+    """The housing of 30 rows implies that they have no family; the tree cannot separate them."""
     n, rng = 1200, np.random.default_rng(4)
     is_rare = np.arange(n) < RARE
     sizes = np.where(is_rare, 0, rng.integers(0, 12, n))

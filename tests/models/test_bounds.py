@@ -1,4 +1,4 @@
-"""Numbers between bounds are drawn as distances, and bend nothing."""
+"""Numbers between bounds are drawn as distances, without bias."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_missing_values_bound_nothing_and_keep_their_share() -> None:
     assert (made.a <= made.b)[both].all()
     assert made.a.isna().mean() == pytest.approx(0.2, abs=0.03)
     for has in (True, False):  # beside a missing bound the number is drawn as it is
-        ours, theirs = (d.b[d.a.notna() == has].dropna() for d in (original, made))
-        assert ks_2samp(ours, theirs).pvalue > 0.05
+        actual, theirs = (d.b[d.a.notna() == has].dropna() for d in (original, made))
+        assert ks_2samp(actual, theirs).pvalue > 0.05
 
 
 def test_heaps_and_precision_of_the_later_number_survive() -> None:
@@ -79,9 +79,9 @@ def test_dates_and_strict_inequalities() -> None:
     end = start + pd.to_timedelta(rng.integers(1, 40, 800), "D")
     original = pd.DataFrame({"start": start, "end": end})
     made = synthetic(original, rules=["start < end"])
-    ours, theirs = ((d.end - d.start).dt.days for d in (original, made))
+    actual, theirs = ((d.end - d.start).dt.days for d in (original, made))
     assert theirs.min() >= 1
-    assert ks_2samp(ours, theirs).pvalue > 0.05
+    assert ks_2samp(actual, theirs).pvalue > 0.05
 
 
 @pytest.mark.parametrize("base", ["normal", "pmm"])
@@ -130,13 +130,18 @@ def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     distinct = sorted(set(values.tolist()))
     counts = {v: values.tolist().count(v) for v in distinct}
     heaps = []
-    for place, value in enumerate(distinct):
-        first = max(place - bounds.NEIGHBOURS, 0)
-        around = distinct[first:place] + distinct[place + 1 : place + bounds.NEIGHBOURS + 1]
+    for position, value in enumerate(distinct):
+        first = max(position - bounds.N_NEIGHBOURS, 0)
+        around = (
+            distinct[first:position] + distinct[position + 1 : position + bounds.N_NEIGHBOURS + 1]
+        )
         usual = max(sum(counts[v] for v in around) / len(around), 1)
-        if counts[value] >= max(bounds.FEWEST, 7) and counts[value] >= bounds.PEAK * usual:
+        if (
+            counts[value] >= max(bounds.MIN_ROWS, 7)
+            and counts[value] >= bounds.MIN_PEAK_RATIO * usual
+        ):
             heaps.append(value)
-    assert bounds._heaps(values).tolist() == heaps[: bounds.MOST_HEAPS]
+    assert bounds._heaps(values).tolist() == heaps[: bounds.MAX_HEAPS]
     assert 250.0 in heaps
     assert 10.0 in bounds._precisions(values, 0)
     assert bounds._precisions(np.arange(1.0, 1001.0), 0).tolist() == [1.0]
@@ -162,7 +167,7 @@ def test_sums_of_floats_that_few_hold_are_moved() -> None:
         reach=numbers.reach, numbers=numbers, sides=(), other=other,
     )  # fmt: skip
     ends = np.full(200, values.min()), np.full(200, values.max())
-    moved = fitted._aside(values, np.zeros(200), *ends, rng)
+    moved = fitted._shifted(values, np.zeros(200), *ends, rng)
     assert numbers.is_rare(values).mean() > 0.9
     assert not numbers.is_rare(moved).any()
 
@@ -181,8 +186,10 @@ def test_a_panel_keeps_to_values_of_the_person() -> None:
         frame, panel={"person": "who", "time": "year", "career": "state"}, rules="hire <= year"
     )
     assert (made.hire <= made.year).all()
-    ours, theirs = (d.groupby("who").agg({"hire": "first", "year": "first"}) for d in (frame, made))
-    gaps = [d.year - d.hire for d in (ours, theirs)]
+    actual, theirs = (
+        d.groupby("who").agg({"hire": "first", "year": "first"}) for d in (frame, made)
+    )
+    gaps = [d.year - d.hire for d in (actual, theirs)]
     assert ks_2samp(*gaps).pvalue > 0.05
 
 

@@ -17,7 +17,7 @@ from synthesizer.engine.testing import (
 REGISTRY = Registry.load()
 
 PLAIN = {"base": {"model": "cart", "leaf_regression": False}}
-"""Tilted trees inside other models are those of `lag_one` below."""
+"""Leaf regressions inside other models are those of `lag_one` below."""
 
 # Models that cannot be built from defaults, or that make sense for some kinds of target only.
 CASES = {
@@ -81,9 +81,9 @@ def cases(name):
     return [Case(model, predictors(), y) for _, y in targets(model, chosen)]
 
 
-def apart(ours, theirs):
+def apart(actual, theirs):
     """The largest difference of two distributions at a value; missing codes lie above all."""
-    sides = [np.where(c.is_observed, c.data, 1e9 + c.missing_state()) for c in (ours, theirs)]
+    sides = [np.where(c.is_observed, c.data, 1e9 + c.missing_state()) for c in (actual, theirs)]
     points = np.unique(np.concatenate(sides))
     shares = [np.searchsorted(np.sort(s), points, side="right") / len(s) for s in sides]
     return np.abs(shares[0] - shares[1]).max()

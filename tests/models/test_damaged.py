@@ -51,8 +51,8 @@ def fitted(model: Any, n_levels: int = 0) -> Callable[[], Any]:
     return lambda: model.fit(table(), target(n_levels), rng=np.random.default_rng(1))
 
 
-def tilted() -> Any:
-    """A tilted tree whose target has intervals and a spike, and two levels without a value."""
+def leaf_regression() -> Any:
+    """A leaf regression whose target has intervals and a spike, and two levels without a value."""
     predictors = table(4 * N)
     values = np.where(predictors["c"].data > 0, np.arange(4.0 * N), 0.0)
     target = Column(Variable(name="y", kind=Kind.NUMERIC), values)
@@ -68,7 +68,7 @@ def fitted_careers() -> Any:
 MADE: dict[str, Callable[[], Any]] = {
     "pmm": fitted(Pmm()),
     "ordinal": fitted(Ordinal(), 4),
-    "tilted": tilted,
+    "leaf_regression": leaf_regression,
     "cart": fitted(Cart(min_leaf=5, leaf_regression=False)),
     "forest": fitted(Forest(n_trees=2, min_leaf=5)),
     "grouped": fitted(Grouped(by=("c",), base=Sample(), min_rows=2)),
@@ -79,7 +79,7 @@ TERMS = "leaves.1.features.1.terms"
 OUT_OF_RANGE: dict[str, dict[str, Any]] = {
     "pmm": {"predicted": np.arange(N, 0.0, -1.0), "neighbours": 0},
     "ordinal": {"scale.codes": np.array([0, 1, 2, 9]), "scale.thresholds": np.arange(2.0, -1, -1)},
-    "tilted": {
+    "leaf_regression": {
         "leaves.0": "Twigs",
         "leaves.1.coefficients": np.inf,
         "leaves.1.classes.spikes": np.array([1.0, 1.0]),
@@ -99,7 +99,7 @@ OUT_OF_RANGE: dict[str, dict[str, Any]] = {
         "others": {"type": "os:system", "state": {}},
         "groups.values": [np.array([1.0, 0.0])],
     },
-    "near": {"lagged.scale": -1.0, "lagged.own.ends": np.array([30, N + 1])},
+    "near": {"lagged.scale": -1.0, "lagged.same.ends": np.array([30, N + 1])},
     "careers": {
         "n_periods": 3,
         "reserve": 9,
@@ -169,26 +169,26 @@ def test_values_of_another_form_are_refused_wherever_they_are(name: str) -> None
     """Of large models in a sample of places."""
     kind, state = state_of(name)
     assert type(CODEC.typed(kind, deepcopy(state))) is kind
-    accepted, places = [], [*leaves_of(state)]
-    for path, value in places[:: len(places) // 60 + 1]:
+    accepted, positions = [], [*leaves_of(state)]
+    for path, value in positions[:: len(positions) // 60 + 1]:
         for other in of_another_form(value):
             try:
                 CODEC.typed(kind, replaced(state, path, other))
             except SavedModelError:
                 continue
             accepted.append(".".join(map(str, path)))
-    assert [place for place in accepted if not LOOSE.search(place)] == []
+    assert [position for position in accepted if not LOOSE.search(position)] == []
 
 
 @pytest.mark.parametrize("name", OUT_OF_RANGE)
 def test_values_beyond_their_range_are_refused(name: str) -> None:
     kind, state = state_of(name)
     accepted = []
-    for place, value in OUT_OF_RANGE[name].items():
-        path = [int(part) if part.isdigit() else part for part in place.split(".")]
+    for position, value in OUT_OF_RANGE[name].items():
+        path = [int(part) if part.isdigit() else part for part in position.split(".")]
         try:
             CODEC.typed(kind, replaced(state, path, value))
         except SavedModelError:
             continue
-        accepted.append(place)
+        accepted.append(position)
     assert accepted == []

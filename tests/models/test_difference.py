@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.difference import LIKE, NEAR, Difference
+from synthesizer.models.difference import MAX_VARIANCE_RATIO, MIN_KAPPA, Difference
 from tests import tables
 from tests.models.fits import numeric
 
@@ -58,14 +58,16 @@ def test_a_code_is_like_another_where_the_kappa_of_cohen_says_so(seed: int) -> N
         for name, share in zip("abcdef", rng.uniform(0.2, 0.95, 6), strict=True)
     }
     kappas = {name: cohen_kappa_score(codes, target) for name, codes in others.items()}
-    likest = sorted((name for name in others if kappas[name] > LIKE), key=lambda n: -kappas[n])
+    likest = sorted((name for name in others if kappas[name] > MIN_KAPPA), key=lambda n: -kappas[n])
     table = Table([coded(name, codes) for name, codes in others.items()])
     model = Difference(of=("missing", *others))
-    assert model._like(table, coded("y", target)) == tuple(likest)
+    assert model._equal_predictors(table, coded("y", target)) == tuple(likest)
     assert 0 < len(likest) < 6 or seed
     odd = Variable(name="g", kind=Kind.CATEGORICAL, levels=tuple("hgfedcba"))
     more = table.with_column(Column(odd, target.astype(np.int32)))  # of other levels: passed over
-    assert Difference(of=("g", *others))._like(more, coded("y", target)) == tuple(likest)
+    assert Difference(of=("g", *others))._equal_predictors(more, coded("y", target)) == tuple(
+        likest
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -78,11 +80,11 @@ def test_a_number_is_nearest_to_what_its_difference_varies_least_from(seed: int)
         lost = rng.random(n) < rng.choice([0.0, 0.3, 0.45, 0.55, 0.98])
         values = target.data + rng.normal(size=n) * rng.uniform(0.5, 4)
         columns.append(numeric(name, np.where(lost, np.nan, values), states=lost, missing=["?"]))
-        if (~lost).sum() >= n / 2:  # rows without a value tell nothing
+        if (~lost).sum() >= n / 2:  # rows without a value do not count
             spread = np.var(target.data[~lost])
             shares[name] = np.var((target.data - values)[~lost]) / spread
     best = min(shares, key=lambda name: shares[name])
-    expected = best if shares[best] < NEAR else ""
+    expected = best if shares[best] < MAX_VARIANCE_RATIO else ""
     model = Difference(of=tuple("xabcdef"))
     assert model.nearest(Table(columns), target) == expected
     same = [numeric("x", target.data, kind=Kind.DATE), *columns]  # of another kind: passed over
@@ -94,8 +96,11 @@ def test_half_of_what_agreement_could_be_is_no_likeness_and_half_of_the_rows_are
     target, other = np.tile([0, 0, 1, 1], 5), np.tile([0, 0, 1, 0], 5)
     other[::20] = 1  # three of four agree, and two would by chance
     other[3::20] = 1
-    assert cohen_kappa_score(other, target) == pytest.approx(LIKE)
-    assert Difference(of=("f",))._like(Table([coded("f", other)]), coded("y", target)) == ()
+    assert cohen_kappa_score(other, target) == pytest.approx(MIN_KAPPA)
+    assert (
+        Difference(of=("f",))._equal_predictors(Table([coded("f", other)]), coded("y", target))
+        == ()
+    )
     age = numeric("y", np.arange(8.0))
     for n_lost, nearest in ((4, "x"), (5, "")):
         lost = np.arange(8) < n_lost

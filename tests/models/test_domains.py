@@ -156,7 +156,7 @@ def test_limits_give_way_one_by_one_and_firm_ones_never() -> None:
     assert never.allowed(np.array([1])).tolist() == [only(1).tolist()]
 
 
-def test_what_the_model_never_draws_comes_from_the_reserve_and_nothing_is_told() -> None:
+def test_what_the_model_never_draws_comes_from_the_reserve() -> None:
     variable = three()["a"].variable
     allowed = np.array([[0, 1, 1, 0, 0, 0], [0] * 6], dtype=bool)
     masks = Masks(variable, (lambda rows: allowed[rows],))

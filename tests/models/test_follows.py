@@ -23,7 +23,7 @@ def test_codes_with_several_values_are_drawn_given_the_other_variables():
     rng = np.random.default_rng(1)
     sex = rng.integers(0, 2, len(TOWN))
     towns = coded("town", np.minimum(TOWN, 10), [*(f"t{i}" for i in range(10)), "other"])
-    codes = np.where(TOWN < 10, TOWN % 3, sex)  # in other towns the county tells the sex
+    codes = np.where(TOWN < 10, TOWN % 3, sex)  # in other towns the county is that of the sex
     county = coded("county", codes, "abc")
     table = Table([coded("sex", sex, "fm"), towns])
     drawn = Follows(of="town").fit(table, county, rng=rng).sample(table, rng=rng)

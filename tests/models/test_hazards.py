@@ -36,8 +36,8 @@ def hazard_ratios(times: FloatArray, event: Column, x: FloatArray) -> tuple[Floa
 
 def test_the_model_is_that_of_statsmodels() -> None:
     table, time, x = followed_up(1, 800)
-    own = cox(x - x.mean(axis=0), time.data, table["event"].data == 1, 0.0)
-    np.testing.assert_allclose(own, hazard_ratios(time.data, table["event"], x)[0], atol=2e-3)
+    original = cox(x - x.mean(axis=0), time.data, table["event"].data == 1, 0.0)
+    np.testing.assert_allclose(original, hazard_ratios(time.data, table["event"], x)[0], atol=2e-3)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 7.0])
@@ -48,8 +48,10 @@ def test_coefficients_are_those_of_a_plain_search(ridge: float) -> None:
 
     def loss(b: FloatArray) -> float:
         hazard = np.exp(x @ b)
-        own = sum(np.log(hazard[times >= times[i]].sum()) - x[i] @ b for i in np.flatnonzero(died))
-        return float(own + ridge / 2 * b @ b)
+        original = sum(
+            np.log(hazard[times >= times[i]].sum()) - x[i] @ b for i in np.flatnonzero(died)
+        )
+        return float(original + ridge / 2 * b @ b)
 
     expected = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6}).x
     np.testing.assert_allclose(cox(x, times, died, ridge), expected, atol=1e-3)
@@ -61,11 +63,11 @@ def test_a_cox_model_of_drawn_times_holds() -> None:
         table, time, x = followed_up(seed)
         died = table["event"].data == 1
         expected, error = hazard_ratios(time.data, table["event"], x)
-        for event, found in errors.items():
+        for event, actual in errors.items():
             fitted = fit(Cart(event=event), table, time)
             for number in range(4):
                 drawn = fitted.sample(table, rng=np.random.default_rng(number)).data
-                found.append((cox(x - x.mean(axis=0), drawn, died, 0.0) - expected) / error)
+                actual.append((cox(x - x.mean(axis=0), drawn, died, 0.0) - expected) / error)
     with_pair, without = (np.abs(np.mean(errors[key], axis=0)) for key in ("event", None))
     assert with_pair.max() < 0.5
     assert with_pair.sum() < 0.6 * without.sum()
@@ -83,8 +85,10 @@ def test_rare_and_competing_outcomes(codes: list[int]) -> None:
 def test_a_missing_time_is_drawn_without_hazards() -> None:
     table, *_ = followed_up(4, 600)
     states = coded("time", np.arange(600) % 2, 2)
-    plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
-    assert (plain == told).all()
+    plain, reported = (
+        draw(fit(Cart(event=event), table, states), table) for event in (None, "event")
+    )
+    assert (plain == reported).all()
 
 
 def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,16 +98,16 @@ def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatc
     event = coded("event", codes, 7, kind=Kind.CATEGORICAL)
     table = Table([numeric("x", rng.normal(size=319)), event])
     features, columns = Features.fit(table)
-    times, told = rng.exponential(size=319), features.are_of("event")
-    hazards, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
-    used = features.linear & ~told
+    times, reported = rng.exponential(size=319), features.are_of("event")
+    hazards, _ = Hazards.fit(features, columns, codes, reported, times, np.random.default_rng(1))
+    used = features.linear & ~reported
     used[0] = False
     chosen = columns[:, used].astype(float)
     expected = [cox(chosen, times, codes == outcome, 1.0) for outcome in (0, 2, 3, 4)]
     np.testing.assert_allclose(hazards.log_hazards[used].T, expected, rtol=1e-5)
     assert not hazards.log_hazards[~used].any()
-    monkeypatch.setattr(module, "FIT_ROWS", 200)
-    some, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
+    monkeypatch.setattr(module, "MAX_HAZARD_ROWS", 200)
+    some, _ = Hazards.fit(features, columns, codes, reported, times, np.random.default_rng(1))
     rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
     first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)
     np.testing.assert_allclose(some.log_hazards[used, 0], first, rtol=1e-5)

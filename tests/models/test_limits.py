@@ -7,8 +7,8 @@ from synthesizer.data.codec import Codec
 from synthesizer.data.table import Table
 from synthesizer.models import limits as limits_module
 from synthesizer.models.limits import (
-    REDRAWS,
-    RESERVE,
+    MAX_REDRAWS,
+    RESERVE_ROWS,
     WIDENINGS,
     Limits,
     StructuralZeros,
@@ -36,28 +36,28 @@ def test_what_is_allowed_stays_and_only_free_rows_are_redrawn(free, expected):
         return values.data == 2
 
     rows = None if free is None else np.array(free)
-    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1), rows)
-    assert found.data.tolist() == expected
+    actual, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1), rows)
+    assert actual.data.tolist() == expected
     assert len(bad) == 0
     assert calls == ([[1]] if free is None else [])
     assert column.data.tolist() == [1, 2, 3]
 
 
 def test_own_neighbourhood_first_then_wider():
-    asked = []
+    wanted = []
 
     def draw(rows, widen):
-        asked.append(widen)
+        wanted.append(widen)
         return of_values(np.full(len(rows), float(widen)))
 
     def judge(rows, values):
         return values.data < 6
 
-    found, bad = redrawn(of_values([0]), draw, Limits(judge), np.random.default_rng(1))
-    assert found.data.tolist() == [6]
+    actual, bad = redrawn(of_values([0]), draw, Limits(judge), np.random.default_rng(1))
+    assert actual.data.tolist() == [6]
     assert len(bad) == 0
-    assert asked[:REDRAWS] == [0] * REDRAWS
-    assert asked[REDRAWS:] == [w for w in WIDENINGS if w <= 6]
+    assert wanted[:MAX_REDRAWS] == [0] * MAX_REDRAWS
+    assert wanted[MAX_REDRAWS:] == [w for w in WIDENINGS if w <= 6]
 
 
 def search(allowed, pool, reserve=None, seed=1, n=400):
@@ -85,29 +85,29 @@ def test_a_reserve_has_random_values_and_one_of_each_frequent_one(monkeypatch):
         return [(0.0 if state else float(value), int(state)) for value, state in pairs]
 
     every = reserve_of(target, np.random.default_rng(1))
-    assert len(every) == RESERVE + 5
-    assert sorted(kinds(every)[RESERVE:]) == sorted(set(kinds(target)))
-    some = np.random.default_rng(1).integers(1003, size=RESERVE)
-    assert kinds(every)[:RESERVE] == kinds(target.take(some))
-    monkeypatch.setattr(limits_module, "MOST_VALUES", 3)
-    few = kinds(reserve_of(target, np.random.default_rng(1)))[RESERVE:]
+    assert len(every) == RESERVE_ROWS + 5
+    assert sorted(kinds(every)[RESERVE_ROWS:]) == sorted(set(kinds(target)))
+    some = np.random.default_rng(1).integers(1003, size=RESERVE_ROWS)
+    assert kinds(every)[:RESERVE_ROWS] == kinds(target.take(some))
+    monkeypatch.setattr(limits_module, "MAX_RESERVE_VALUES", 3)
+    few = kinds(reserve_of(target, np.random.default_rng(1)))[RESERVE_ROWS:]
     assert few == [(3.0, 0), (-1.0, 0), (0.0, 1)]
 
 
 @pytest.mark.parametrize(
-    ("allowed", "reserve", "left"),
+    ("allowed", "reserve", "rest"),
     [([1.0, 2.0], None, 0), ([5.0], [4, 5], 0), ([9.0], [4, 5], 400), ([9.0], None, 400)],
 )
-def test_values_of_the_pool_by_their_frequency_then_those_of_the_reserve(allowed, reserve, left):
+def test_values_of_the_pool_by_their_frequency_then_those_of_the_reserve(allowed, reserve, rest):
     """Rows that no value is allowed in are returned."""
     values = reserve and of_values(reserve)
-    found, bad = search(allowed, [0, 0, 1, 1, 1, 2], values)
+    actual, bad = search(allowed, [0, 0, 1, 1, 1, 2], values)
     again, _ = search(allowed, [0, 0, 1, 1, 1, 2], values)
-    assert np.array_equal(found.data, again.data)
-    assert bad.tolist() == list(range(left))
-    if not left:
+    assert np.array_equal(actual.data, again.data)
+    assert bad.tolist() == list(range(rest))
+    if not rest:
         share = 0.75 if allowed[0] == 1 else 1
-        assert (found.data == allowed[0]).mean() == pytest.approx(share, abs=0.1)
+        assert (actual.data == allowed[0]).mean() == pytest.approx(share, abs=0.1)
 
 
 def test_rows_are_broken_where_the_data_lack_the_pair_of_values_or_missing_codes():
@@ -152,9 +152,9 @@ def keeping(wish, firm):
 def test_all_limits_are_kept_where_some_value_keeps_them_and_the_firm_ones_always(wished):
     """Even numbers are forbidden for good; those below 5, or odd ones, where others are left."""
     wish = (lambda x: x < 5) if wished == 4 else (lambda x: x % 2 == 1)
-    found, bad = keeping(wish, lambda x: x % 2 == 0)
+    actual, bad = keeping(wish, lambda x: x % 2 == 0)
     assert not len(bad)
-    assert set(found.data) <= ({5, 7, 9} if wished == 4 else {1, 3, 5, 7, 9})
+    assert set(actual.data) <= ({5, 7, 9} if wished == 4 else {1, 3, 5, 7, 9})
 
 
 JOBS, BRANCHES, TOWNS = ([*"abcd"], [*"xy"], [*"uv"])
@@ -241,12 +241,12 @@ def test_of_three_variables_nothing_is_opened_that_leaves_a_further_one_without_
     ]
     assert new
     for a, b, c in new:
-        left = {row[3] for row in seen if row[:2] == (a, b)}
-        assert left & {row[3] for row in seen if row[2] == c}
+        rest = {row[3] for row in seen if row[:2] == (a, b)}
+        assert rest & {row[3] for row in seen if row[2] == c}
     assert zeros.broken(every).any()
 
 
-def test_opened_combinations_are_some_of_those_that_nobody_has():
+def test_opened_combinations_are_some_of_those_without_records():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, (2, 30))
     table = Table([coded(n, c, [*map(str, range(20))]) for n, c in zip("ab", codes, strict=True)])

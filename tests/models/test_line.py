@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp
 
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.models.cart import Cart, FittedCart
-from synthesizer.models.kit.line import Line
+from synthesizer.models.kit.line import LinearRelation
 from tests.tables import coded, numeric
 
 N = 600
@@ -74,7 +74,7 @@ def test_one_person_does_not_bend_a_line() -> None:
     y = x * np.exp(rng.normal(0, 0.05, N))
     x[0], y[0] = 1e5, 1e9
     table, target = Table([numeric("x", x, decimals=None)]), numeric("y", y, decimals=None)
-    line = Line.of(table, target, None)
+    line = LinearRelation.of(table, target, None)
     assert line is not None
     assert np.std(line.rest(table, target).data[1:]) == pytest.approx(0.05, abs=0.005)
 
@@ -91,8 +91,8 @@ def test_others_have_no_line(kind: str) -> None:
         "few": np.where(np.arange(len(x)) < 20, x, rng.permutation(x)),
     }[kind]
     table = Table([numeric("x", x, decimals=6)])
-    assert Line.of(table, numeric("y", y, decimals=6), None) is None
-    assert Line.of(Table([], n_rows=len(x)), numeric("y", y, decimals=6), None) is None
+    assert LinearRelation.of(table, numeric("y", y, decimals=6), None) is None
+    assert LinearRelation.of(Table([], n_rows=len(x)), numeric("y", y, decimals=6), None) is None
 
 
 def test_a_difference_keeps_its_heaps() -> None:
@@ -115,9 +115,9 @@ def test_a_small_difference_of_large_numbers_has_no_line() -> None:
     rng = np.random.default_rng(6)
     shares = rng.dirichlet([0.5, 0.5, 0.5, 0.02], N)
     table = Table([numeric(f"s{i}", shares[:, i], decimals=None) for i in range(3)])
-    assert Line.of(table, numeric("rest", shares[:, 3], decimals=None), None) is None
+    assert LinearRelation.of(table, numeric("rest", shares[:, 3], decimals=None), None) is None
     swapped = Table([numeric(f"s{i}", shares[:, i], decimals=None) for i in (0, 1, 3)])
-    assert Line.of(swapped, numeric("s2", shares[:, 2], decimals=None), None) is not None
+    assert LinearRelation.of(swapped, numeric("s2", shares[:, 2], decimals=None), None) is not None
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2])
@@ -139,7 +139,7 @@ def test_a_line_of_several_predictors_is_that_of_least_squares() -> None:
     x = rng.normal(size=(8, N))
     y = 3 + x[1] - 2 * x[5] + 0.5 * x[6] + rng.normal(0, 0.1, N)
     table = Table([numeric(f"x{i}", column, decimals=None) for i, column in enumerate(x)])
-    line = Line.of(table, numeric("y", y, decimals=None), None)
+    line = LinearRelation.of(table, numeric("y", y, decimals=None), None)
     assert line is not None
     assert line.names == ("x5", "x1", "x6")
     design = np.stack([np.ones(N), x[5], x[1], x[6]], axis=1)

@@ -47,14 +47,14 @@ def synthesis(original: Table, model: Cart, seed: int) -> Table:
 def excess(original: Table, made: Table, seed: int, *, skewed: bool) -> float:
     """Return to which share of the original a record points, beyond that of a holdout."""
     holdout = sample(seed + 100, skewed=skewed)
-    found = near_verbatim(control_run(original, holdout, (made,)), original.names)
-    assert found is not None
-    return found.looks[2].excess
+    actual = near_verbatim(control_run(original, holdout, (made,)), original.names)
+    assert actual is not None
+    return actual.looks[2].excess
 
 
 @pytest.mark.parametrize("skewed", [False, True])
-def test_independent_levels_point_to_nobody_as_those_of_a_new_sample(skewed: bool) -> None:
-    found: dict[str, list[float]] = {"model": [], "new sample": [], "leaves copied": []}
+def test_independent_levels_match_records_as_a_new_sample_does(skewed: bool) -> None:
+    actual: dict[str, list[float]] = {"model": [], "new sample": [], "leaves copied": []}
     copies = Cart(leaf_regression=False, min_leaf=5)
     for seed in range(3):
         original = sample(seed, skewed=skewed)
@@ -63,8 +63,8 @@ def test_independent_levels_point_to_nobody_as_those_of_a_new_sample(skewed: boo
             ("model", synthesis(original, Cart(), seed)),
             ("leaves copied", synthesis(original, copies, seed)),
         ):
-            found[name].append(excess(original, made, seed, skewed=skewed))
-    means = {name: float(np.mean(values)) for name, values in found.items()}
+            actual[name].append(excess(original, made, seed, skewed=skewed))
+    means = {name: float(np.mean(values)) for name, values in actual.items()}
     assert abs(means["new sample"]) < 0.02
     assert means["model"] < 0.04
     assert means["leaves copied"] > 0.2
@@ -75,7 +75,7 @@ def test_levels_help_with_records_never_seen_where_they_mean_something(effect: f
     seen, others = sample(1, effect=effect), sample(2, effect=effect)
 
     def gain(table: Table) -> float:
-        """Nats per record that the levels add to what age and sex say of pay."""
+        """Nats per record that the levels add to a model of pay by age and sex."""
         means = []
         for names in (["age", "sex", "occ"], ["age", "sex"]):
             fitted = Cart().fit(seen.select(names), seen["pay"], rng=np.random.default_rng(3))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models.nominal import FIXED, PAIRS, FittedNominal, Nominal
+from synthesizer.models.nominal import MIN_EQUAL_SHARE, MIN_PAIRS, FittedNominal, Nominal
 from tests.tables import coded, numeric
 
 NAMES = ("year", "grade", "step")
@@ -44,9 +44,9 @@ def test_a_combination_fixes_its_value_by_its_pairs_or_those_of_wider_ones(n_giv
     )
     given = NAMES[:n_given]
     model = fitted(with_lag(cells(*codes), pay), pay, *given)
-    own = [tuple(one) for one in codes[:n_given].T.tolist()]
-    values: dict[tuple[int, ...], list[float]] = {one: [] for one in sorted(set(own))}
-    for one, value in zip(own, pay.tolist(), strict=True):
+    original = [tuple(one) for one in codes[:n_given].T.tolist()]
+    values: dict[tuple[int, ...], list[float]] = {one: [] for one in sorted(set(original))}
+    for one, value in zip(original, pay.tolist(), strict=True):
         values[one].append(value)
 
     def is_fixed(one: tuple[int, ...]) -> bool:
@@ -54,15 +54,15 @@ def test_a_combination_fixes_its_value_by_its_pairs_or_those_of_wider_ones(n_giv
             agree = slice(1, last) if n_given > 1 else slice(0, 1)
             alike = [values[other] for other in values if other[agree] == one[agree]]
             equal = [a == b for each in alike for a, b in permutations(each, 2)]
-            if len(equal) >= 2 * PAIRS:
-                return float(np.mean(equal)) >= FIXED
+            if len(equal) >= 2 * MIN_PAIRS:
+                return float(np.mean(equal)) >= MIN_EQUAL_SHARE
         return False
 
     one_each = Table(cells(*np.array(list(values)).T))
-    places = model.cells.places(one_each, model.known)
+    positions = model.cells.places(one_each, model.known)
     assert model.lagged is not None
     expected = [is_fixed(one) for one in values]
-    assert model.lagged.fixed[places].tolist() == expected
+    assert model.lagged.fixed[positions].tolist() == expected
     assert len(set(expected)) == 2
 
 
@@ -98,7 +98,7 @@ def test_where_no_value_is_fixed_the_change_of_a_donor_is_added(least: float) ->
 
 
 def test_what_a_combination_has_not_comes_from_a_wider_one() -> None:
-    """Of grade b nobody has a lag; it has one value near to what is wanted, and one far away."""
+    """No row of grade b has a lag; one of its values is near the wanted one, one far away."""
     lag = np.linspace(100, 140, 41)
     pay = np.append(lag * 1.1, [111.0, 500.0])
     grade = np.repeat([0, 1], [41, 2])
@@ -110,7 +110,7 @@ def test_what_a_combination_has_not_comes_from_a_wider_one() -> None:
 
 
 def test_where_something_has_changed_the_change_of_another_period_is_added() -> None:
-    """Nobody of the second period comes from near 100; in the first somebody does."""
+    """No row of the second period has a lag near 100; one of the first period has."""
     year, grade = np.array([0, 0, 1, 1]).repeat(8), np.zeros(32, dtype=int)
     lag = np.repeat([100.0, 200.0, 200.0, 200.0], 8)
     pay = lag * 1.1 + np.tile(np.arange(8), 4)
@@ -119,5 +119,5 @@ def test_where_something_has_changed_the_change_of_another_period_is_added() -> 
     changed = numeric("own.changed grade", np.ones(32))
     table = Table([*with_lag(cells(year, grade), lag).columns, changed])
     model = fitted(table, pay, "year", "grade")
-    asked = table.take(np.arange(16, 24)).with_column(with_lag([], np.full(8, 100.0))["before"])
-    assert set(drawn(model, asked)) <= {110.0, 112.0, 114.0, 116.0, 118.0}
+    wanted = table.take(np.arange(16, 24)).with_column(with_lag([], np.full(8, 100.0))["before"])
+    assert set(drawn(model, wanted)) <= {110.0, 112.0, 114.0, 116.0, 118.0}

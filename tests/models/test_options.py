@@ -102,10 +102,10 @@ def test_by_default_no_model_copies_what_few_persons_have() -> None:
     assert Forest().min_leaf >= 20
 
 
-def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:
+def test_all_problems_are_reported_at_once_as_both_kinds_of_error() -> None:
     for kind in (ValueError, ConfigError):
         with pytest.raises(kind) as caught:
-            Cart(min_leaf=0, tilt="yes", prior=-1)  # type: ignore[arg-type]
+            Cart(min_leaf=0, leaf_regression="yes", prior=-1)  # type: ignore[arg-type]
         assert len(caught.value.problems) == 3  # type: ignore[attr-defined]
 
 
@@ -118,12 +118,15 @@ def test_options_are_frozen_named_and_survive_copies() -> None:
         model.min_rows = 3  # type: ignore[misc]
 
 
-def test_researchers_are_told_what_differs_from_the_defaults_and_no_value() -> None:
-    assert Cart(min_leaf=7, even=False, leaf_regression=True).told == {"min_leaf": 7, "even": False}
-    assert Constant(value="secret").told == {}
+def test_public_options_differ_from_the_defaults_and_are_no_values() -> None:
+    assert Cart(min_leaf=7, even=False, leaf_regression=True).public_values == {
+        "min_leaf": 7,
+        "even": False,
+    }
+    assert Constant(value="secret").public_values == {}
     for name in REGISTRY.names:
-        told = REGISTRY.get(name).told_options
-        assert set(told) <= set(REGISTRY.options_schema(name)["properties"])
+        public = REGISTRY.get(name).public_options
+        assert set(public) <= set(REGISTRY.options_schema(name)["properties"])
 
 
 def test_other_options_that_a_model_offers_are_options_of_it_and_say_why() -> None:

@@ -30,9 +30,9 @@ def column(variable: Variable, *values: float) -> Column:
 
 
 def test_another_number_of_rows_than_were_kept_is_refused() -> None:
-    kept = FittedKeep(numeric("income", [3.0, np.nan, 1.0], states=[0, 1, 0], missing=("-8",)))
-    with pytest.raises(ModelError, match=r"'income' .* 3 rows and 2"):
-        kept.sample(Table([], 2), rng=RNG)
+    remaining = FittedKeep(numeric("income", [3.0, np.nan, 1.0], states=[0, 1, 0], missing=("-8",)))
+    with pytest.raises(ModelError, match=r"'income' .* 3 rows, but 2"):
+        remaining.sample(Table([], 2), rng=RNG)
 
 
 @pytest.mark.parametrize(

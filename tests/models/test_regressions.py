@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp, norm
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
-from synthesizer.models.kit.regression import Regression
+from synthesizer.models.kit.regression import LinearRegression
 from synthesizer.models.normal import GRID, Lognormal, Normal, Normrank, _normal_scores, _spread
 from synthesizer.models.pmm import Pmm, _coarsen, _nearest_window
 from tests.models.fits import coded, draw, fit, numbers, numeric
@@ -40,7 +40,7 @@ def test_a_ridge_and_weights_are_those_of_the_normal_equations(ridge, weighted):
     design = Design.fit(table)
     assert design.penalty(ridge, 40).tolist() == [0.0, *[max(ridge, 4e-7)] * 2]
     weights = np.random.default_rng(2).exponential(size=40) if weighted else np.ones(40)
-    fitted = Regression.fit(
+    fitted = LinearRegression.fit(
         design, table, y.data, ridge=ridge, weights=weights if weighted else None
     )
     matrix, scaled = design.matrix(table), (y.data - y.data.mean()) / y.data.std()
@@ -119,7 +119,7 @@ def test_perturbed_parameters_have_the_spread_of_the_posterior():
     draws = []
     for seed in range(250):
         rng = np.random.default_rng(seed)
-        fitted, drawn = Regression.fit_and_draw(design, table, y.data, ridge=0.0, rng=rng)
+        fitted, drawn = LinearRegression.fit_and_draw(design, table, y.data, ridge=0.0, rng=rng)
         draws.append(drawn.coefficients)
     matrix = design.matrix(table)
     expected = fitted.sigma**2 * np.linalg.inv(matrix.T @ matrix)
@@ -165,8 +165,8 @@ def test_window_holds_the_nearest(ordered, point, width):
     ordered, width = np.sort(np.array(ordered, dtype=float)), min(width, len(ordered))
     first = _nearest_window(ordered, np.array([point + 0.25]), width)[0]
     distances = np.abs(ordered - point - 0.25)
-    found = np.sort(distances[first : first + width])
-    np.testing.assert_allclose(found, np.sort(distances)[:width])
+    actual = np.sort(distances[first : first + width])
+    np.testing.assert_allclose(actual, np.sort(distances)[:width])
 
 
 def test_only_donors_are_drawn_and_they_are_near():

@@ -61,18 +61,22 @@ def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
     assert set(fitted.draw(Table([], 30), RNG).data) == {5.0, 6.0}
 
 
-def test_what_cannot_be_learnt_is_told_at_the_draw() -> None:
-    step = Step(variable="pay", method="sample", model=Sample(), predictors=("x",), most=9)
+def test_what_cannot_be_learnt_is_reported_at_the_draw() -> None:
+    step = Step(
+        variable="pay", method="sample", model=Sample(), predictors=("x",), max_predictors=9
+    )
     assert (step.n_predictors, step.is_whole, step.is_fixed) == (1, False, False)
     only_missing = step.fit(TABLE.take(slice(2, 4)), [], RNG)
     assert only_missing.value_model is None
     assert set(only_missing.draw(TABLE, RNG).missing_state()) <= {1, 2}
     nothing = step.fit(TABLE, [rule("x != 'x4'")], RNG)
     assert nothing.value_model is nothing.state_model is None
-    with pytest.raises(ModelError, match="'pay': no confidential row outside the rules"):
+    with pytest.raises(ModelError, match="'pay': every confidential row"):
         nothing.draw(TABLE, RNG)
-    kept = Step(variable="pay", method="keep", model=Keep(), predictors=("x",)).fit(TABLE, [], RNG)
-    assert (kept.kept, kept.predictors, kept.value_model) == (PAY, (), None)
+    remaining = Step(variable="pay", method="keep", model=Keep(), predictors=("x",)).fit(
+        TABLE, [], RNG
+    )
+    assert (remaining.copied_column, remaining.predictors, remaining.value_model) == (PAY, (), None)
 
 
 def test_likelihoods_are_those_of_the_missing_code_and_then_of_the_value() -> None:
@@ -82,9 +86,9 @@ def test_likelihoods_are_those_of_the_missing_code_and_then_of_the_value() -> No
     tree = Cart(min_leaf=1000, min_holders=0)
     fitted = Step(variable="pay", method="cart", model=tree).fit(table, [], RNG)
     some = table.take([999, 0, 400, 100])
-    told = fitted.log_likelihood(some)
-    assert told is not None
-    assert np.exp(told) == pytest.approx([0.4, 0.1, 0.2, 0.3], rel=0.02)
+    reported = fitted.log_likelihood(some)
+    assert reported is not None
+    assert np.exp(reported) == pytest.approx([0.4, 0.1, 0.2, 0.3], rel=0.02)
     whole = table.take(slice(0, 400))
     seen = Table([Column(PAY.variable.observed(), whole["pay"].data)])
     alone = Step(variable="pay", method="cart", model=tree).fit(seen, [], RNG)
@@ -103,21 +107,21 @@ def test_every_large_group_is_drawn_from_its_own_rows_and_others_from_all() -> N
     table = Table([coded("one", one, 4), coded("more", rng.integers(0, 9, 90), 9),
                    coded("two", two, 2)])  # fmt: skip
     counts = [int(((one == a) & (two == b)).sum()) for a in range(3) for b in range(2)]
-    least = sorted(counts)[3]  # just so many rows are enough
+    least = sorted(counts)[3]  # this number of rows is enough
     target = numeric("y", 1000 * one + 100 * two + np.arange(90) % 7)
     model = Grouped(by=("one", "two"), base=Sample(min_holders=0), min_rows=least)
     fitted = model.fit(table, target, rng=rng)
-    assert len(fitted.own) == sum(count >= least for count in counts) == 3
-    asked = Table([coded("two", np.arange(800) % 2, 2), coded("one", np.arange(800) // 2 % 4, 4)])
+    assert len(fitted.models) == sum(count >= least for count in counts) == 3
+    wanted = Table([coded("two", np.arange(800) % 2, 2), coded("one", np.arange(800) // 2 % 4, 4)])
     for steps in (0, 2):
-        drawn = fitted.sample_wider(asked, steps=steps, rng=rng).data
+        drawn = fitted.sample_wider(wanted, steps=steps, rng=rng).data
         for a in range(4):
             for b in range(2):
-                rows = (asked["one"].data == a) & (asked["two"].data == b)
-                own = target.data[(one == a) & (two == b)]
-                donors = own if len(own) >= least else target.data
+                rows = (wanted["one"].data == a) & (wanted["two"].data == b)
+                original = target.data[(one == a) & (two == b)]
+                donors = original if len(original) >= least else target.data
                 assert set(drawn[rows]) <= set(donors)
-                assert (len(set(drawn[rows] // 100)) == 1) == (len(own) >= least)
+                assert (len(set(drawn[rows] // 100)) == 1) == (len(original) >= least)
     with pytest.raises(ValueError, match=r"by \(one\) must be predictors"):
         Grouped(by=("one",)).fit(Table([], 90), target, rng=rng)
 

@@ -65,11 +65,11 @@ def test_nodes_climb_to_parents_whose_range_is_the_union_of_those_of_their_child
     assert (tree.climb(leaves, 1) == tree.parent[leaves]).all()
     assert (tree.climb(leaves, 1000) == 0).all()
     for node in np.flatnonzero(tree.feature >= 0):
-        left, right = node + 1, tree.right[node]
-        assert tree.start[node] == tree.start[left]
-        assert tree.end[left] == tree.start[right]
+        rest, right = node + 1, tree.right[node]
+        assert tree.start[node] == tree.start[rest]
+        assert tree.end[rest] == tree.start[right]
         assert tree.end[node] == tree.end[right]
-        assert tree.parent[left] == tree.parent[right] == node
+        assert tree.parent[rest] == tree.parent[right] == node
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def best_gain(response, codes, sides):
     """Largest drop of the summed squares by a split of the levels into one side and the rest."""
     gains = []
     for side in sides:
-        left = np.isin(codes, list(side))
-        parts = (response[left], response[~left])
+        rest = np.isin(codes, list(side))
+        parts = (response[rest], response[~rest])
         gains.append((response**2).sum() - sum(((p - p.mean()) ** 2).sum() for p in parts))
     return max(gains, default=0.0)
 
@@ -141,14 +141,14 @@ def test_scores_are_the_first_principal_component_of_the_level_means():
     codes = rng().choice(6, 80, p=[0.4, 0.3, 0.1, 0.1, 0.1, 0.0])
     response = rng(2).normal(size=(80, 3)) + np.eye(6, 3)[codes]
     response -= response.mean(axis=0)
-    found = level_scores(codes.astype(np.int32), 6, response, prior)
+    actual = level_scores(codes.astype(np.int32), 6, response, prior)
     sizes = np.bincount(codes, minlength=6)
     means = np.array(
         [response[codes == k].sum(axis=0) / max(sizes[k] + prior, 1) for k in range(6)]
     )
     direction = np.linalg.eigh(means.T @ np.diag(sizes) @ means)[1][:, -1]
     direction *= np.sign(direction[np.abs(direction).argmax()])
-    np.testing.assert_allclose(found, means @ direction, atol=1e-12)
+    np.testing.assert_allclose(actual, means @ direction, atol=1e-12)
 
 
 @pytest.mark.parametrize("levels", [3, 8])
@@ -239,8 +239,8 @@ def test_projected_trees_are_nearly_as_pure_as_trees_by_the_gini_index():
     seed = 1
     r = rng(seed)
     table = Table([numeric(name, r.normal(size=4000)) for name in "abc"])
-    place = table["a"].data + table["b"].data * (table["c"].data > 0) + 0.3 * r.normal(size=4000)
-    codes = np.digitize(place, np.quantile(place, np.linspace(0, 1, 61)[1:-1]))
+    position = table["a"].data + table["b"].data * (table["c"].data > 0) + 0.3 * r.normal(size=4000)
+    codes = np.digitize(position, np.quantile(position, np.linspace(0, 1, 61)[1:-1]))
     target = coded("t", codes, 60)
     fitted = Cart(min_leaf=20, leaf_regression=False).fit(table, target, rng=rng(seed))
     matrix = fitted.encoding.matrix(table)
@@ -303,8 +303,8 @@ def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_les
     matrix = np.repeat(np.float32([[0.0], [1.0]]), 30, axis=0)
     sure = np.zeros((2, 8))
     for leaf, part in enumerate((slice(0, 17), slice(17, 41))):
-        own = np.ones(41)[part] if weights is None else weights[part]
-        sure[leaf] = 30 * np.bincount(donors.data[part].astype(int), own, 8) / own.sum()
+        original = np.ones(41)[part] if weights is None else weights[part]
+        sure[leaf] = 30 * np.bincount(donors.data[part].astype(int), original, 8) / original.sum()
 
     def counts(even):
         drawing = Drawing(even=even)

@@ -120,9 +120,12 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     assert not shown.all("script") + shown.all("img")
     assert {"cap", "mean_two_way"} <= {*done.to_frame()["key"]}
     assert len(done.to_frame("utility.tables.rows")) == 6
-    assert [chart.title for chart in done.plot().charts] == [
-        "How far every pair of variables is off", "How closely variables go together", "Rates",
-    ]  # fmt: skip
+    (picture,) = done.plot().charts
+    for one in done.verdict.lines:
+        assert f"{one.title}: {one.word}. " in picture.summary
+    drawn = ElementTree.fromstring(picture.svg)
+    assert "Other tests, the worst first" in [words.text for words in drawn.iter("text")]
+    assert picture.svg.count("line-bad thick") == 3 + 4  # a limit on every scale
     assert done.manifest.seed == 123454321
     assert done.manifest.config["random_key"] == "none"
     assert {*done.verdict.to_frame("lines.evidence").columns} >= {"test", "value", "low", "mark"}

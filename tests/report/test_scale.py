@@ -201,6 +201,7 @@ def test_a_verdict_is_three_lines_a_frame_and_three_pictures(
         text = (tmp_path / "verdict.svg").read_text()
         for chart, line in zip(verdict_charts(decided), decided.lines, strict=True):
             assert sentence_of(line) in chart.svg.unescape()
-            assert f"{line.title}: {line.word.upper()}" in text
+            assert f"{line.title}</text>" in text
+            assert f'strong {line.word}">{line.word.upper()}</text>' in text
             assert len(sentence_of(line).split()) <= 20
         assert decided._repr_html_().count("role=") == 3

@@ -1,27 +1,28 @@
-#' What synthetic data give away, and how useful they are
+#' Risk and utility of synthetic data
 #'
-#' Every measure of risk or utility of any synthetic data, whoever made them. Confidential: the
-#' results are for the steward.
+#' Compute every measure of risk or utility, also for synthetic data of another program. The results
+#' are confidential: they are computed from the original.
 #'
 #' @param object A result of [synthesize()], a data frame, a list of data frames, or paths of files.
 #' @param data The original: a data frame, or the path of a file.
-#' @param keys Columns that an intruder knows; suggested when absent.
-#' @param target Column that an intruder seeks; suggested when absent.
-#' @param control Records of the same population that the synthesis never saw: a data frame, or the
-#'   path of a file.
-#' @param variables For `risk()` what is known of columns, as in [synthesize()]; for `utility()`
-#'   names of the columns of a data frame to compare.
-#' @param fits Models to fit on both sides: formulas, texts, or lists with `formula` and `family`,
-#'   `weights`, `clusters`, `offset` or `by`, such as
+#' @param keys Columns that an intruder knows; chosen from the original by default.
+#' @param target Column that an intruder wants to know; chosen from the original by default.
+#' @param control Holdout records: of the same population, and not used for the synthesis. A data
+#'   frame, or the path of a file.
+#' @param variables For `risk()` the kinds of columns, as in [synthesize()]. For `utility()` the
+#'   names of the columns to compare; all by default.
+#' @param fits Models to fit to original and synthetic data: formulas, texts, or lists with
+#'   `formula` and `family`, `weights`, `clusters`, `offset` or `by`, such as
 #'   `list(list(formula = "pay ~ age", weights = "w"))`.
 #' @param ... Further keys under `checks` of the configuration, such as
 #'   `suda = list(max_size = 4)` or `groups = list(age = 10)`.
-#' @param limits Named list of figures that must not be exceeded; what exceeds its limit is a
+#' @param limits Named list of limits, such as `list(cap = 0.3)`. A figure above its limit gives a
 #'   warning of class `synthesizer_limit`.
-#' @param seed Decides what is random.
-#' @return An object of class `synthesizer_checks`: `figures` (a data frame), `verdict`, `exceeded`,
-#'   `notes`, `failed` (what could not be computed, and why), and `results`, every number as the
-#'   command writes it. A fit that has no result is a warning of class `synthesizer_failed`.
+#' @param seed Seed of everything that is random: a whole number from 0.
+#' @return An object of class `synthesizer_checks` with `figures` (a data frame), `verdict`,
+#'   `exceeded` (limits), `notes`, `failed` (what could not be computed, and why), and `results`
+#'   (every number of the command). A fit without a result gives a warning of class
+#'   `synthesizer_failed`.
 #' @examples
 #' \dontrun{
 #' r <- risk(s, people, keys = c("age", "sex"), target = "income")
@@ -63,7 +64,7 @@ fits_of <- function(fits, rule) {
   })
 }
 
-# Keys under `checks`, of which each is an argument here.
+# Return keys under `checks`; each is an argument in R.
 checks_keys <- function(what, data, arguments, ..., keys = NULL, target = NULL) {
   further <- list(...)
   if (length(further) && (is.null(names(further)) || any(!nzchar(names(further))))) {
@@ -94,21 +95,20 @@ run_checks <- function(only, object, data, checks, variables = NULL, names = NUL
   checks
 }
 
-# 1 says that a model has no result, where everything else is there.
+# Status 1 means that a model has no result; all other results are there.
 call_check <- function(files, config, out, ...) {
   arguments <- c("check", files$original, files$synthetic, "--config", config, "--out", out, ...,
                  if (!is.null(files$control)) c("--control", files$control))
   as_arguments(call_synthesizer(arguments, accepted = 1L))
 }
 
-# Errors name keys of `checks` as what they are here: arguments.
+# Name keys of `checks` as arguments in errors.
 as_arguments <- function(expression) {
   tryCatch(expression, synthesizer_error = function(error) {
     fail(sub("^checks\\.([a-z_]+)", "\\1", error$problems), error$status)
   })
 }
 
-# Models without a result; everything else is there.
 warn_of_failures <- function(failed) {
   lost <- failed[startsWith(names(failed), "fit ")]
   if (length(lost)) {
@@ -128,7 +128,6 @@ checks_of <- function(content, command, exceeded) {
   ))
 }
 
-# What the checks note, and what of them could not be computed, by name.
 notes_of <- function(checks) {
   parts <- lapply(checks$results[c("risk", "utility", "panel")], function(part) part$notes)
   in_words_of_r(unique(as.character(c(unlist(checks$notes), unlist(parts)))))
@@ -146,7 +145,7 @@ print_remarks <- function(x) {
 }
 
 config_of_checks <- function(files, checks, limits, variables, folder) {
-  content <- list(version = 1, data = list(path = files$original))
+  content <- list(version = 2, data = list(path = files$original))
   content$variables <- variables_of(files$forms, variables)
   content$checks <- checks
   content$limits <- limits
@@ -231,16 +230,18 @@ summary.synthesizer_checks <- function(object, ...) {
   object$figures
 }
 
-#' Open the steward's page
+#' Open the report
 #'
-#' The report of a run; or, with `data`, the same page for anybody's synthetic data. Confidential.
+#' Opens the report of a run, or writes one for other synthetic data if `data` is named. The report
+#' is confidential.
 #'
 #' @inheritParams risk
 #' @param data The original, for synthetic data that are no result of [synthesize()].
-#' @param file HTML file to write; one below [tempdir()] when absent, which is removed when R ends.
-#' @param overwrite Whether `file` is replaced.
-#' @param browse Whether the page is opened.
-#' @return The path of the page, invisibly.
+#' @param file HTML file to write. The default is a file below [tempdir()], which R removes at its
+#'   end.
+#' @param overwrite Whether to replace `file`.
+#' @param browse Whether to open the report.
+#' @return The path of the report, invisibly.
 #' @examples
 #' \dontrun{
 #' report(s)
@@ -272,7 +273,7 @@ report <- function(object, data = NULL, keys = NULL, target = NULL, control = NU
 
 report_of_run <- function(object, file, overwrite) {
   if (!inherits(object, "synthesis")) {
-    fail("report: name the original as data, or give a result of synthesize()")
+    fail("report: needs a result of synthesize(), or the original as data")
   }
   directory <- result_directory(object)
   page <- file.path(directory, "report.html")

@@ -1,7 +1,7 @@
-# Columns of data frames as text and back, with nothing lost: kinds, levels, missing codes, labels.
+# Convert columns to text and back without loss: kinds, levels, missing codes, labels.
 #
-# What a column is stands in a plain list (its "form"), which holds no value of the data: levels,
-# labels and classes only. The form says how the command should read the column (`entry`).
+# A list (the "form" of a column) has its levels, labels and classes, but no value of the data. Its
+# `entry` is the column's entry under `variables:` of the YAML.
 
 forms_of <- function(data) {
   check_frame(data)
@@ -28,7 +28,7 @@ check_frame <- function(data) {
 
 `%||%` <- function(left, right) if (is.null(left)) right else left
 
-# What a column is; `fault` says why it cannot be synthesised.
+# Return the form of a column; `fault` is the reason why it cannot be synthesised.
 form_of <- function(x) {
   kept <- attributes(x)[setdiff(names(attributes(x)), c("names", "levels", "dim", "dimnames"))]
   fault <- letters_fault(if (is.factor(x)) levels(x) else if (is.character(x)) x)
@@ -42,13 +42,12 @@ form_of <- function(x) {
   form
 }
 
-# Bytes that are no letters of the encoding would be written as other texts.
 letters_fault <- function(texts) {
   if (is.null(texts)) return(NULL)
   wrong <- !is.na(texts) & !valid_letters(texts)
   if (any(wrong)) {
-    sprintf("has %s with bytes that are no letters of its encoding; %s", counted(sum(wrong), "text"),
-            "turn it into UTF-8 first, such as iconv(x, \"latin1\", \"UTF-8\")")
+    sprintf("has %s with bytes that are invalid in its encoding; %s", counted(sum(wrong), "text"),
+            "convert it to UTF-8 first, such as iconv(x, \"latin1\", \"UTF-8\")")
   }
 }
 
@@ -76,7 +75,7 @@ column_fault <- function(x) {
   if (is.data.frame(x) || !is.null(dim(x))) {
     "is a table of its own; give each of its columns a name"
   } else if (inherits(x, "POSIXlt")) {
-    "is POSIXlt; turn it into POSIXct"
+    "is POSIXlt; write as.POSIXct()"
   } else if (is.list(x)) {
     "is a list; make a column of each element, or leave it out"
   } else if (is.complex(x) || is.raw(x)) {
@@ -103,7 +102,7 @@ factor_form <- function(x) {
   ))
 }
 
-# An empty text and NA are two things in R: where both occur the empty text gets a word.
+# Where both an empty text and NA occur, the empty text is written as a word.
 character_form <- function(x) {
   values <- unique(enc2utf8(as.vector(unclass(x))))
   values <- values[!is.na(values)]
@@ -259,7 +258,7 @@ encode_time <- function(x, form) {
 
 zone_of <- function(x) (attr(x, "tzone") %||% "")[1]
 
-# The column that the texts of a synthetic dataset stand for; `listed` are the codebook's levels.
+# Return the column of a synthetic dataset from its texts; `listed` are the codebook's levels.
 decode_column <- function(texts, form, listed = NULL, kind = NULL) {
   x <- switch(
     form$type,

@@ -1,13 +1,13 @@
-# The command: where it is, which version, how it is called, what its errors become.
+# Find and call the command, and raise its errors as conditions of R.
 
 oldest_version <- "0.2.0"
 
 known_versions <- new.env(parent = emptyenv())
 
-#' The command that does the work
+#' Version of the command
 #'
-#' @return `synthesizer_version()` returns the version of the command that is found; an error of
-#'   class `synthesizer_error` says what to do where there is none, or one that is too old.
+#' @return `synthesizer_version()` returns the version of the command `synthesizer`. A missing or
+#'   old command gives an error of class `synthesizer_error` with the remedy.
 #' @examples
 #' \dontrun{
 #' options(synthesizer.command = "/opt/synthesizer/bin/synthesizer")
@@ -20,7 +20,7 @@ synthesizer_version <- function() {
     done <- call_program(path, "--version")
     found <- regmatches(done$out, regexpr("[0-9]+(\\.[0-9]+)+", done$out))
     if (done$status != 0 || length(found) == 0) {
-      fail(sprintf("%s does not tell its version; install synthesizer %s or newer, %s",
+      fail(sprintf("%s does not print its version; install synthesizer %s or newer, %s",
                    path, oldest_version, where_it_is_named))
     }
     if (package_version(found[1]) < oldest_version) {
@@ -48,26 +48,26 @@ command_path <- function() {
   path
 }
 
-# Run the command; 3 says that a limit is exceeded, everything else but 0 is an error, unless it is
-# accepted.
+# Run the command. Status 3 means that a limit is exceeded; any other status than 0 and `accepted`
+# is an error.
 call_synthesizer <- function(arguments, accepted = integer()) {
   synthesizer_version()
   done <- call_program(command_path(), arguments)
   if (any(startsWith(done$err, "Traceback"))) {  # its last line may hold values of the data
     kind <- sub("[^A-Za-z0-9_.].*", "", utils::tail(done$err[nzchar(done$err)], 1))
     fail(sprintf("the command '%s' broke with %s: a fault of the program, please report it; %s",
-                 arguments[1], kind, "its words are not shown, since they may hold values"),
+                 arguments[1], kind, "its message is hidden, because it may contain values"),
          done$status)
   }
   if (done$status %in% c(9L, 15L, 137L, 143L)) {
-    fail(sprintf("the command '%s' was killed before its end; where nobody did, memory ran out: %s",
+    fail(sprintf("the command '%s' was killed before its end, perhaps for lack of memory: %s",
                  arguments[1], "use fewer rows or columns, or a machine with more memory"),
          done$status)
   }
   problems <- in_words_of_r(c(problems_of(done$err), lines_above(done)))
   if (!done$status %in% c(0L, 3L, accepted)) {
     fail(if (length(problems)) problems else
-      sprintf("the command '%s' ended with status %d and said nothing", arguments[1], done$status),
+      sprintf("the command '%s' ended with status %d without a message", arguments[1], done$status),
       done$status)
   }
   list(status = done$status, out = done$out, problems = if (done$status != 0L) problems)
@@ -77,11 +77,11 @@ call_synthesizer <- function(arguments, accepted = integer()) {
 # repeated here, so that handlers of interrupts run and a script stops. The shell dies by the signal
 # (2) where it does not pass on the 130 of the command.
 pass_interrupt_on <- function(done) {
-  said <- done$err[nzchar(done$err)]
-  stopped <- done$status == 130L || done$status == 2L && !length(said) ||
-    done$status != 0L && any(grepl("^(error: )?interrupted[,;]|^KeyboardInterrupt", said))
+  lines <- done$err[nzchar(done$err)]
+  stopped <- done$status == 130L || done$status == 2L && !length(lines) ||
+    done$status != 0L && any(grepl("^(error: )?interrupted[,;]|^KeyboardInterrupt", lines))
   if (!stopped) return(invisible())
-  kept <- grep("nothing was written|Keyboard", problems_of(said), value = TRUE, invert = TRUE)
+  kept <- grep("nothing was written|Keyboard", problems_of(lines), value = TRUE, invert = TRUE)
   kept <- kept[!grepl(tempdir(), kept, fixed = TRUE)]
   if (length(kept)) message(kept[1])
   if (.Platform$OS.type == "unix") {
@@ -93,18 +93,29 @@ pass_interrupt_on <- function(done) {
   fail("interrupted", 130L)
 }
 
-# What the command says of its options, in arguments of R.
+# Write options and YAML of messages of the command as arguments of R.
 in_words_of_r <- function(problems) {
   for (i in seq_along(r_words)) {
     problems <- gsub(names(r_words)[i], r_words[[i]], problems, perl = TRUE)
   }
+  nested <- gregexpr("\\[\\[[^][]+\\]\\]", problems)
+  regmatches(problems, nested) <- lapply(regmatches(problems, nested), function(lists) {
+    names <- gsub("([^, ]+)", "\"\\1\"", substr(lists, 3, nchar(lists) - 2))
+    sprintf(rep("list(c(%s))", length(names)), names)
+  })
   problems
 }
 
 r_words <- c(
   "^Invalid value for '?-{1,2}([a-z-]+)'?: (?:Input should be|input should be) (.*)" = "\\1: must be \\2",
   "^Invalid value for '?-{1,2}([a-z-]+)'?: " = "\\1: ",
-  "(?:say |name another )?--overwrite(?: \\(output\\.overwrite: true\\))?" = "say overwrite = TRUE",
+  "(?:say |name another )?--overwrite(?: \\((?:output\\.overwrite: true|overwrite=True in Python)\\))?" =
+    "write overwrite = TRUE",
+  "write models: \\{([a-z_]+): \\{([a-z_]+): \\.\\.\\.\\}\\}" = "write \\1.\\2 = ...",
+  "write ([a-z]+): \\{([a-z_]+): \\.\\.\\.\\}" = "write \\1 = list(\\2 = ...)",
+  "must be true or false" = "must be TRUE or FALSE",
+  "^random_key\\.from:" = "random_key:",
+  "[^ ]*/synthesizer-[0-9a-f]+/" = "",
   "^output\\.(directory|format):" = "\\1:",
   "--(risk|utility|vary|seed|rule|weight|groups) ([A-Za-z_.0-9]+)(?=[:,; ]|$)" = "\\1 = \"\\2\"",
   "(?<![\\w-])-m ([0-9]+)" = "m = \\1",
@@ -165,8 +176,7 @@ library_path <- function() {
   c(LD_LIBRARY_PATH = if (length(left)) paste(left, collapse = ":") else NA)
 }
 
-# The problems that the command tells: "error: ..." or "2 errors:" and a list. Long ones go on in
-# lines that are indented.
+# Return the problems after "error: " or "2 errors:"; indented lines continue a problem.
 problems_of <- function(lines) {
   lines <- lines[nzchar(trimws(lines)) & !grepl("^(Usage: |Try ')", lines)]
   start <- grep("^(error: |[0-9,]+ errors:)", lines)
@@ -179,7 +189,7 @@ problems_of <- function(lines) {
   sub("^([Ee]rror: |- )", "", unname(joined))
 }
 
-# What stands above an error that says "see above": on the screen before it.
+# Return the lines before an error that ends with "see above".
 lines_above <- function(done) {
   if (!any(grepl("see above", done$err, fixed = TRUE))) return(character())
   first <- grep("^(error: |[0-9,]+ errors:)", done$err)
@@ -192,7 +202,7 @@ fail <- function(problems, status = NA_integer_) {
   stop(condition(c("synthesizer_error", "error"), problems, status))
 }
 
-# The values of all arguments; the problems of all that fail are one error.
+# Return the values of all arguments; raise one error with all their problems.
 together <- function(...) {
   problems <- character()
   values <- stats::setNames(vector("list", ...length()), names(substitute(list(...)))[-1])
@@ -207,7 +217,7 @@ together <- function(...) {
   values
 }
 
-# Errors in an expression say which argument they are of.
+# Put the name of an argument before the problems of an expression.
 about <- function(name, expression) {
   tryCatch(expression, synthesizer_error = function(error) {
     joint <- ifelse(grepl("^[A-Za-z_.]+: ", error$problems), ".", ": ")
@@ -215,7 +225,7 @@ about <- function(name, expression) {
   })
 }
 
-# The known name that is meant by a misspelt one, if any is near.
+# Return the known name that is nearest to a misspelt one; NULL if none is near.
 near_name <- function(name, known) {
   if (!length(known)) return(NULL)
   distance <- drop(utils::adist(name, known, ignore.case = TRUE))
@@ -235,7 +245,7 @@ unknown_names <- function(names, known, what) {
   }, "", USE.NAMES = FALSE)
 }
 
-# Nothing is an argument but what has a name in the function.
+# Refuse arguments that a function does not have.
 no_further <- function(what, known, ..., hints = character(), unless = character()) {
   names <- names(substitute(list(...)))[-1] %||% character(...length())
   names <- setdiff(names, unless)
@@ -263,7 +273,7 @@ old_names <- c(
     "take it out; fit_synthetic() always infers about the population, by the rule of the synthesis"
 )
 
-# Names in `...` that are misspelt arguments, beside those that are keys of the configuration.
+# Refuse names in `...` that are misspelt arguments.
 misspelt_arguments <- function(names, known) {
   known <- known[nchar(known) > 3]
   problems <- vapply(setdiff(names, c(known, "")), function(name) {
@@ -276,7 +286,7 @@ misspelt_arguments <- function(names, known) {
   if (any(nzchar(problems))) fail(problems[nzchar(problems)])
 }
 
-# Arguments that many functions have, as they must be.
+# Check arguments that many functions have.
 check_arguments <- function(m = 1, seed = NULL, directory = NULL, overwrite = FALSE, quiet = FALSE,
                             format = NULL, file = NULL) {
   faults <- c(

@@ -1,44 +1,51 @@
-#' Compare synthetic with original
+#' Compare synthetic with original data
 #'
-#' Of a synthesis: the distribution of each variable on both sides. Of a fit by [fit_synthetic()]:
-#' the estimates, how far their intervals overlap, and a test of all differences at once.
-#' Confidential.
+#' For a synthesis, compares the distribution of each variable. For a fit of [fit_synthetic()],
+#' compares the estimates, measures the overlap of their intervals, and tests all differences at
+#' once. The result is confidential.
 #'
-#' @param object A result of [synthesize()] or [fit_synthetic()]; or synthetic data of others, a data
-#'   frame or a list of them.
+#' @param object A result of [synthesize()] or [fit_synthetic()], a data frame of another program, or
+#'   a list of such data frames.
 #' @param data The original data frame.
-#' @param variables Names of columns; all that both have when absent.
+#' @param variables Names of columns; by default all columns that both have.
+#' @param draw Whether to draw the comparison.
 #' @param x A comparison.
-#' @param ... Nothing; a misspelt argument is an error.
+#' @param ... Not used; an unknown argument is an error.
 #' @return For a synthesis a named list of data frames with `level`, `original` and `synthetic`
-#'   (shares, synthetic datasets pooled); for a fit an object with the data frames `coefficients`
-#'   and `combined`, and `lack_of_fit`. Both have a `plot()`.
+#'   (shares over all synthetic datasets). Levels of factors keep their order. For a fit an object
+#'   with the data frames `coefficients` and `combined`, and `lack_of_fit`. `plot()` draws both.
 #' @examples
 #' \dontrun{
-#' plot(compare(s, people, variables = c("age", "sex")))
+#' compare(s, people, variables = c("age", "sex"))
 #' compare(fit_synthetic(s, income ~ age + sex), people)
 #' }
 #' @export
 compare <- function(object, data, ...) UseMethod("compare")
 
 #' @export
-compare.default <- function(object, data, variables = NULL, ...) {
-  no_further("compare", "variables", ..., hints = old_names)
+compare.default <- function(object, data, variables = NULL, draw = interactive(), ...) {
+  no_further("compare", c("variables", "draw"), ..., hints = old_names)
   frames <- if (is.data.frame(object)) list(object) else object
   if (!is.list(frames) || !length(frames) || !all(vapply(frames, is.data.frame, NA))) {
     fail(paste("compare: needs a result of synthesize() or fit_synthetic(), or data frames,",
                "and the original"))
   }
   check_frame(data)
-  distributions_of(data, frames, variables, NULL)
+  drawn(distributions_of(data, frames, variables, NULL), draw)
 }
 
 #' @rdname compare
 #' @export
-compare.synthesis <- function(object, data, variables = NULL, ...) {
-  no_further("compare", "variables", ..., hints = old_names)
+compare.synthesis <- function(object, data, variables = NULL, draw = interactive(), ...) {
+  no_further("compare", c("variables", "draw"), ..., hints = old_names)
   check_frame(data)
-  distributions_of(data, object$datasets, variables, object$missing_codes)
+  drawn(distributions_of(data, object$datasets, variables, object$missing_codes), draw)
+}
+
+drawn <- function(comparison, draw) {
+  if (!isTRUE(draw) && !isFALSE(draw)) fail("draw: must be TRUE or FALSE")
+  if (draw) plot(comparison)
+  comparison
 }
 
 most_levels <- 12
@@ -52,12 +59,13 @@ distributions_of <- function(data, datasets, variables, codes) {
   tables <- lapply(stats::setNames(nm = variables %||% shared), function(name) {
     synthetic <- unlist(lapply(datasets, function(frame) plain_values(frame[[name]])))
     original <- if (!is.null(data)) plain_values(data[[name]])
-    distribution_of(original, synthetic, codes[[name]])
+    factors <- Filter(is.factor, lapply(c(list(data), datasets), function(frame) frame[[name]]))
+    distribution_of(original, synthetic, codes[[name]], unlist(lapply(factors, levels)))
   })
   structure(tables, class = "synthetic_comparison")
 }
 
-# Columns on both sides; none is an error, for then these are different data.
+# Return the columns on both sides; none is an error.
 shared_columns <- function(synthetic, original) {
   shared <- intersect(synthetic, original)
   if (!length(shared)) {
@@ -82,8 +90,9 @@ plain_values <- function(x) {
   as.vector(unclass(x))
 }
 
-# Shares of levels, or of groups of numbers with missing codes apart; NA is a level of its own.
-distribution_of <- function(original, synthetic, codes = NULL) {
+# Shares of levels, or of groups of numbers; missing codes and NA are levels. `ordered` are the
+# levels of factors in their order.
+distribution_of <- function(original, synthetic, codes = NULL, ordered = NULL) {
   both <- c(original, synthetic)
   group <- as.character
   codes <- intersect(setdiff(codes, ""), as.character(both))
@@ -93,8 +102,8 @@ distribution_of <- function(original, synthetic, codes = NULL) {
     levels <- c(levels(cut_at(breaks)), codes)
     group <- function(x) ifelse(as.character(x) %in% codes, as.character(x), as.character(cut_at(x)))
   } else {
-    levels <- as.character(sort(unique(both)))
-    if (length(levels) > most_levels) levels <- names(sort(-table(both)))
+    levels <- union(intersect(ordered, both), as.character(sort(unique(both))))
+    if (is.null(ordered) && length(levels) > most_levels) levels <- names(sort(-table(both)))
   }
   shares <- function(x) {
     counts <- table(factor(group(x), levels), useNA = "always")
@@ -106,7 +115,7 @@ distribution_of <- function(original, synthetic, codes = NULL) {
   if (anyNA(both)) table else table[!is.na(table$level), ]
 }
 
-# Round borders for the middle of the numbers; the outer groups hold the rest.
+# Return round borders of groups; the two outer groups contain the most extreme 1 % each.
 breaks_of <- function(numbers) {
   inner <- pretty(stats::quantile(numbers, c(0.01, 0.99), names = FALSE), bins)
   inner <- inner[inner > min(numbers) & inner < max(numbers)]

@@ -36,7 +36,7 @@ yaml_flow <- function(value) {
 }
 
 yaml_scalar <- function(value) {
-  if (is.atomic(value) && is.na(value)) fail("NA has no place here; name a value")
+  if (is.atomic(value) && is.na(value)) fail("must not be NA; write a value")
   if (inherits(value, c("Date", "POSIXct"))) value <- format(value)
   if (is.logical(value)) return(if (value) "true" else "false")
   if (is.numeric(value)) {
@@ -45,7 +45,7 @@ yaml_scalar <- function(value) {
       number_texts(value))
   }
   if (!is.character(value)) {
-    fail(sprintf("a %s has no place here; use texts, numbers and lists",
+    fail(sprintf("must not be a %s; write texts, numbers or lists",
                  class(value)[1]))
   }
   as.character(jsonlite::toJSON(enc2utf8(value), auto_unbox = TRUE))
@@ -53,23 +53,23 @@ yaml_scalar <- function(value) {
 
 formula_text <- function(formula) paste(trimws(deparse(formula, width.cutoff = 500)), collapse = " ")
 
-# `variables:` of the forms, under what the caller says of them.
-variables_of <- function(forms, said = list()) {
-  if (length(said) && !is_map(said)) {
+# Return `variables:` of the forms; keys that the caller declared replace theirs.
+variables_of <- function(forms, declared = list()) {
+  if (length(declared) && !is_map(declared)) {
     fail("variables must be a named list, such as list(age = list(kind = \"numeric\"))")
   }
-  no_map <- !vapply(said, function(words) is_map(words) || is.list(words) && !length(words), NA)
+  no_map <- !vapply(declared, function(keys) is_map(keys) || is.list(keys) && !length(keys), NA)
   if (any(no_map)) {
     fail(sprintf("variables: '%s' needs a named list; write list(%s = list(kind = \"numeric\"))",
-                 names(said)[no_map], names(said)[no_map]))
+                 names(declared)[no_map], names(declared)[no_map]))
   }
   entries <- lapply(forms[written_columns(forms)], function(form) form$entry)
-  for (name in names(said)) {
+  for (name in names(declared)) {
     entry <- entries[[name]] %||% list()
-    words <- as.list(said[[name]])
-    kind <- words$kind
+    keys <- as.list(declared[[name]])
+    kind <- keys$kind
     if (!is.null(kind) && !identical(kind, entry$kind)) entry[c("levels", "date_format")] <- NULL
-    entry[names(words)] <- words
+    entry[names(keys)] <- keys
     entries[[name]] <- entry
   }
   listed <- c("levels", "missing", "predictors", "exclude")
@@ -158,8 +158,8 @@ checked_matrix <- function(matrix, columns) {
     if (numbered) rownames(matrix) <- if (nrow(matrix) == ncol(matrix)) colnames(matrix)
   }
   faults <- c(
-    if (!is.numeric(matrix) && !is.logical(matrix)) "must hold 0 and 1, or TRUE and FALSE",
-    if (anyNA(matrix)) "NA says neither yes nor no; write 0 or 1"
+    if (!is.numeric(matrix) && !is.logical(matrix)) "must be of 0 and 1, or TRUE and FALSE",
+    if (anyNA(matrix)) "has NA; write 0 or 1"
   )
   if (is.null(rownames(matrix)) || is.null(colnames(matrix))) {
     if (length(columns) && all(dim(matrix) == length(columns))) {
@@ -179,7 +179,7 @@ checked_matrix <- function(matrix, columns) {
   matrix
 }
 
-# The key as the configuration says it: none, or the manifest of the run that is repeated.
+# Return `random_key:`: none, or the manifest of the run that is repeated.
 key_of <- function(key) {
   if (is.null(key) || identical(key, "none")) return(key)
   path <- if (inherits(key, "synthesis")) result_directory(key) else key

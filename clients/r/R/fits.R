@@ -1,8 +1,8 @@
 #' Fit a model to synthetic data
 #'
-#' Fits a model to each dataset and combines the estimates for inference about the population that
-#' the original is a sample of. With q the estimates, u their variances, U the mean of u and B the
-#' variance between the q, the variance of the combined estimate is
+#' Fits a model to each dataset and combines the estimates. The result is an inference about the
+#' population of which the original is a sample. Let q be the estimates, u their variances, U the
+#' mean of u, and B the variance between the q. The variance of the combined estimate is
 #' \describe{
 #'   \item{`simple`}{U (k/n + 1/m): all values drawn with fixed parameters;}
 #'   \item{`proper`}{U (k/n + (1 + k/n)/m): all values drawn, parameters drawn anew each time;}
@@ -15,20 +15,21 @@
 #'
 #' @param object A result of [synthesize()] or [read_synthetic()].
 #' @param formula Formula of the model.
-#' @param fun Function that fits it, called as `fun(formula, data = , ...)`, or its name; its result
-#'   needs `coef()` and `vcov()`. [stats::lm()] when absent, [stats::glm()] where `...` has a `family`.
-#' @param ... Passed to `fun`, as it is. `weights` and `subset` are refused, since they would be
-#'   values of one data frame: for a weighted fit write a `fun` that names the column, as in the
+#' @param fun Function that fits the model, or its name. It is called as
+#'   `fun(formula, data = , ...)`, and its result needs `coef()` and `vcov()`. The default is
+#'   [stats::lm()], or [stats::glm()] if `...` has a `family`.
+#' @param ... Further arguments of `fun`. `weights` and `subset` are refused, because they would be
+#'   values of one data frame. For a weighted fit write a `fun` that names the column, as in the
 #'   examples, or `utility(s, people, fits = list(list(formula = , weights = "w")))`.
-#' @param rule How the datasets were made; as the run says when absent.
+#' @param rule How the datasets were made; by default that of the run.
 #' @param level Confidence level of the intervals.
-#' @param n Number of original records; as the run says when absent.
+#' @param n Number of original records; by default that of the run.
 #' @param x A fit.
 #' @return An object of class `synthetic_fit`: `coefficients` (a data frame of estimates, standard
 #'   errors, intervals, degrees of freedom and p-values), `fits`, `rule`, `m`, `n` and `k`. Missing
-#'   codes such as -8 are `NA` in the fits. `summary()`, `coef()`, `vcov()` (of what is combined,
-#'   the diagonal) and `confint()` work.
-#' @seealso [compare()] holds it against the same model of the original.
+#'   codes such as -8 are `NA` in the fits. It has methods for `summary()`, `coef()`, `confint()`,
+#'   and `vcov()`, whose matrix is diagonal.
+#' @seealso [compare()] compares it with the same model of the original.
 #' @examples
 #' \dontrun{
 #' fit_synthetic(s, income ~ age + sex)
@@ -45,7 +46,7 @@ fit_synthetic <- function(object, formula, fun = NULL, ..., rule = NULL, level =
   refuse_columns(names(substitute(list(...))))
   fun <- fitting_function(fun, list(...)$family)
   check_fit_arguments(fun, names(list(...)))
-  frames <- as.list(object, missing = "NA")
+  frames <- lapply(object$datasets, codes_to_na, object$missing_codes)
   fits <- lapply(seq_along(frames), function(i) {
     fitted_to(paste("dataset", i), fun, formula, frames[[i]], ...)
   })
@@ -69,7 +70,7 @@ formula_of <- function(formula, frame) {
   formula
 }
 
-# Columns of the data have no values where a fit is called.
+# Refuse arguments whose values would be columns of one data frame.
 refuse_columns <- function(names) {
   taken <- intersect(c("weights", "subset"), names)
   advice <- c(
@@ -82,7 +83,7 @@ refuse_columns <- function(names) {
   if (length(taken)) fail(unname(advice[taken]))
 }
 
-# lm() and glm() only warn of arguments that they do not have, or not even that.
+# Refuse unknown arguments: lm() and glm() ignore them.
 check_fit_arguments <- function(fun, names) {
   takes <- names(formals(args(fun)))
   inner <- if (identical(fun, stats::lm)) stats::lm.fit else
@@ -107,16 +108,16 @@ fitting_function <- function(fun, family) {
   fun
 }
 
-# A fit, of which coefficients and their variances can be had; else an error that says of what. The
-# formula sees `data`, so that weights = data$w in `fun` are those of the dataset.
+# Return a fit that has coefficients and their variances. The formula sees `data`, so that
+# weights = data$w in `fun` are those of the dataset.
 fitted_to <- function(what, fun, formula, data, ...) {
   environment(formula) <- list2env(list(data = data), parent = environment(formula))
   fit <- tryCatch(fun(formula, data = data, ...), error = function(error) {
     fail(sprintf("the model cannot be fitted to %s: %s", what, conditionMessage(error)))
   })
-  speaks <- tryCatch(is.numeric(stats::coef(fit)) && is.numeric(as.matrix(stats::vcov(fit))),
+  has_both <- tryCatch(is.numeric(stats::coef(fit)) && is.numeric(as.matrix(stats::vcov(fit))),
                      error = function(error) FALSE)
-  if (!speaks) {
+  if (!has_both) {
     fail("fun: what it returns has no coef() and vcov(); use lm, glm or another that fits models")
   }
   fit
@@ -244,7 +245,7 @@ summary.synthetic_fit <- function(object, ...) {
 print.summary.synthetic_fit <- function(x, ...) {
   say(x$headline)
   stats::printCoefmat(x$coefficients, ...)
-  say("Estimates of the population; the errors allow for the synthesis.")
+  say("Estimates for the population; their errors include the synthesis.")
   invisible(x)
 }
 
@@ -277,8 +278,8 @@ confint.synthetic_fit <- function(object, parm = NULL, level = object$level, ...
 
 #' @rdname compare
 #' @export
-compare.synthetic_fit <- function(object, data, ...) {
-  no_further("compare", character(), ..., hints = c(
+compare.synthetic_fit <- function(object, data, draw = interactive(), ...) {
+  no_further("compare", "draw", ..., hints = c(
     level = "name it in fit_synthetic()", variables = "name them in the formula", old_names))
   check_frame(data)
   original <- do.call(fitted_to, c(
@@ -295,12 +296,12 @@ compare.synthetic_fit <- function(object, data, ...) {
   v <- as.matrix(stats::vcov(original))[names, names, drop = FALSE]
   n <- used_records(original, nrow(data))
   sizes <- vapply(object$fits, used_records, 0, object$k)
-  structure(class = "synthetic_fit_comparison", list(
+  drawn(draw = draw, structure(class = "synthetic_fit_comparison", list(
     formula = object$formula, rule = object$rule, level = object$level,
     coefficients = compared_coefficients(object, original, q[names], v, n, sizes),
     combined = combined_fits(object$fits, object$rule, n, mean(sizes), object$level),
     lack_of_fit = lack_of_fit(object, q[names], v, n, sizes)
-  ))
+  )))
 }
 
 used_records <- function(fit, otherwise) {
@@ -311,7 +312,7 @@ used_records <- function(fit, otherwise) {
 compared_coefficients <- function(object, original, q, v, n, sizes) {
   u <- lapply(object$fits, function(fit) diag(as.matrix(stats::vcov(fit))))
   expected <- sqrt(Reduce(`+`, Map(`*`, u, sizes / n)) / object$m)[names(q)]
-  synthetic <- coef(object)[names(q)]
+  synthetic <- stats::coef(object)[names(q)]
   df <- if (inherits(original, "lm") && !inherits(original, "glm")) stats::df.residual(original) else Inf
   half <- stats::qt((1 + object$level) / 2, df)
   error <- sqrt(diag(v))
@@ -326,7 +327,7 @@ compared_coefficients <- function(object, original, q, v, n, sizes) {
 
 # All differences at once, against those of a right synthesis (Raab, Nowok and Dibben 2021).
 lack_of_fit <- function(object, q, v, n, sizes) {
-  difference <- coef(object)[names(q)] - q
+  difference <- stats::coef(object)[names(q)] - q
   if (!object$rule %in% c("simple", "proper", "fully")) return(NULL)
   ratio <- mean(n / sizes)
   factor <- (if (object$rule == "simple") ratio else 1 + ratio) / object$m

@@ -1,28 +1,32 @@
-#' Compare settings, or bring a file below a risk
+#' Try settings, or lower the risk of a data frame
 #'
-#' `advise()` tries two or three other settings for the worst finding of the verdict, all on the same
-#' half of the data, and advises the one that helps on both halves, if any does. `frontier()` runs every combination of some settings and sets risk beside utility; `refine()`
-#' exchanges records of a synthetic data frame of categories until an intruder who knows the keys is
-#' right about the target no more often than the limit says. Confidential.
+#' `advise()` tries two or three other settings for the worst finding of the verdict on one half of
+#' the data. It advises a setting that helps on both halves. `frontier()` runs every combination of
+#' some settings and returns their risk and utility. `refine()` changes records of a synthetic data
+#' frame of categories until its risk is at most `risk_at_most`. The results are confidential.
 #'
 #' @inheritParams synthesize
 #' @param vary Named list of settings and their values, such as
-#'   `list(cart.cap = c(30, 100), proper = c(TRUE, FALSE))`.
-#' @param ... For `advise()` and `frontier()` any argument of [synthesize()]; for `refine()` options of the command,
+#'   `list(cart.min_effective_rows = c(30, 100), proper = c(TRUE, FALSE))`.
+#' @param ... For `advise()` and `frontier()` any argument of [synthesize()]. For `refine()` options
 #'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `random_key = "none"`.
 #' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
-#' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting: the
-#'   figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
-#'   interval (`low`, `high`), and `use` (mean S_pMSE of pairs); `attr(x, "advised")` is the setting
-#'   that helps, NULL where none does. `frontier()` returns a data frame of class `synthetic_frontier` with a row for each
-#'   setting: what was varied, `risk`, `utility`, `best` (no other one beats it in both) and
-#'   `directory`, which [read_synthetic()] reads; it has a `plot()`. `refine()` returns an object of
-#'   class `synthetic_refinement`: `data`, `before` and `after` (utility and risk), `limit`,
-#'   `reached` and `notes`. A limit that was not reached is a warning of class `synthesizer_limit`.
+#' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting:
+#'   the figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
+#'   interval (`low`, `high`), and `use` (mean S_pMSE of pairs; lower is better). The setting that
+#'   helps is `attr(x, "advised")`, or NULL.
+#'
+#'   `frontier()` returns a data frame of class `synthetic_frontier` with a row for each setting:
+#'   its values, `risk`, `utility`, `best` (no other setting is better in both) and `directory`,
+#'   which [read_synthetic()] reads. `plot()` draws it.
+#'
+#'   `refine()` returns an object of class `synthetic_refinement`: `data`, `before` and `after`
+#'   (utility and risk), `limit`, `reached` and `notes`. A limit that was not reached gives a warning
+#'   of class `synthesizer_limit`.
 #' @examples
 #' \dontrun{
 #' advise(people, seed = 1)
-#' f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1)
+#' f <- frontier(people, list(cart.min_effective_rows = c(30, 100)), seed = 1)
 #' plot(f)
 #' refine(s, people, keys = c("age", "sex"), target = "job", risk_at_most = 0.3)$data
 #' }
@@ -38,7 +42,7 @@ frontier <- function(data, vary, m = 1, ..., risk = NULL, utility = NULL, direct
     if (!is.null(utility) && !is_text(utility)) "utility: must be one text, such as \"mean_two_way\""
   )
   if (length(faults)) fail(faults)
-  if (!is_map(vary)) fail("vary must be a named list, such as list(cart.cap = c(30, 100))")
+  if (!is_map(vary)) fail("vary must be a named list, such as list(cart.min_effective_rows = c(30, 100))")
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
   run <- written_run(data, name, folder, m = m, ...)
@@ -81,8 +85,8 @@ frontier_of <- function(content, directory, files) {
 #' @export
 print.synthetic_frontier <- function(x, ...) {
   axes <- attr(x, "axes")
-  if (is.null(axes)) return(print(as.data.frame(unclass(x)), ...))  # some rows or columns of it
-  say(sprintf("risk: %s; utility: %s; lower is better; * no other setting beats it in both",
+  if (is.null(axes)) return(print(as.data.frame(unclass(x)), ...))  # a part of the data frame
+  say(sprintf("risk: %s; utility: %s; lower is better; * no other setting is better in both",
               axes[1], axes[2]))
   print_rows(cbind(setting = x$setting, risk = short_number(x$risk),
                    utility = short_number(x$utility), best = ifelse(x$best, "*", "")))
@@ -140,8 +144,8 @@ print.synthetic_advice <- function(x, ...) {
 
 #' @rdname frontier
 #' @inheritParams risk
-#' @param risk_at_most Highest risk that is accepted; guessing the target from its distribution when
-#'   absent.
+#' @param risk_at_most Highest risk that is accepted. The default is the share that an intruder
+#'   guesses right from the distribution of the target alone.
 #' @param dataset Which of the m datasets.
 #' @export
 refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset = 1,
@@ -176,7 +180,7 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
   ))
 }
 
-# Of the command, beside those that have arguments of their own.
+# Options of the command that are no arguments here.
 options_of_refine <- c("risk", "utility", "codes", "population", "generations", "patience",
                        "mutation", "crossover", "aimed", "seconds", "random_key", "workers")
 

@@ -1,38 +1,38 @@
 #' Make synthetic datasets
 #'
 #' Fits a chain of models to confidential data with the command `synthesizer`, draws datasets, and
-#' checks their utility and what they give away.
+#' checks their risk and utility.
 #'
-#' Columns of a data frame are told to the command as what they are: factors and ordered factors
-#' with all their levels, logicals, dates, times, labelled columns of haven with labels and missing
-#' codes, and `NA`. They come back the same, with the levels that the codebook lists; identifiers
-#' are numbered anew. Of numbers and texts the command finds out what they are, unless `variables`
-#' says it. Columns without any value stay empty. Times are synthesised as clocks of their zone
-#' show them.
+#' Columns of a data frame keep their classes: factors, ordered factors, logicals, dates, times, and
+#' labelled columns of haven with their labels and missing codes. The result has the levels that the
+#' codebook lists, and new numbers as identifiers. The command infers whether other columns are
+#' amounts, categories or identifiers; `variables` overrides this. Columns without any value stay
+#' empty. Times are synthesised as local times of their zone.
 #'
 #' @param data A data frame; or the path of a file (CSV, Parquet, SPSS, Stata, SAS, Excel); or a
-#'   list with what the key `data` of the configuration says, such as `list(sample = "fair")`.
+#'   list with keys of `data` of the configuration, such as `list(sample = "fair")`.
 #' @param m Number of datasets.
-#' @param seed A whole number that tells runs apart; drawn when absent.
-#' @param visit.sequence Names or positions of columns: the order in which they are made.
+#' @param seed Seed of the draws: a whole number from 0; random by default.
+#' @param visit.sequence Names or positions of columns: the order in which they are synthesised.
 #' @param method One model for all columns, a vector with one for each column (`""` keeps a
 #'   column), or a named vector or list of models of some columns.
 #' @param ... Any other key of the configuration, with `.` or `_` in its name: `rows`, `keep`,
 #'   `strata`, `rules`, `forbid`, `models`, `cart.min_leaf`, `checks`, `limits`, and the names of
-#'   synthpop such as `k` and `cont.na`. Lists stand for lists and maps; paths in them are absolute.
+#'   synthpop such as `k` and `cont.na`. Maps of the YAML are named lists. Paths are absolute.
 #' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
-#' @param variables Named list of what is known of columns, such as
+#' @param variables Named list of kinds and missing codes of columns, such as
 #'   `list(age = list(kind = "numeric", missing = -8))`.
-#' @param random_key What keeps others from repeating the draws: drawn when absent; an earlier result,
-#'   or its directory, repeats its draws; `"none"` lets the seed alone decide, for public data only.
-#' @param directory Where the result is kept; removed with the R object when absent.
-#' @param overwrite Whether an earlier result in `directory` is replaced.
-#' @param format Format of the files; that of the source when absent.
-#' @param quiet Whether nothing is said on the screen.
+#' @param random_key Key without which nobody can repeat the draws; random by default. An earlier
+#'   result, or its directory, repeats its draws. `"none"` makes the draws repeatable from the seed
+#'   alone; use it for public data only.
+#' @param directory Directory for the result. By default R removes the files with the R object.
+#' @param overwrite Whether to replace an earlier result in `directory`.
+#' @param format Format of the files; by default that of the source.
+#' @param quiet Whether to print no messages.
 #' @return An object of class `synthesis`: `datasets` (a list of m data frames), `m`, `seed`, `n`
 #'   (records of the original), `rule` (of combining estimates), `verdict`, `figures`, `notes`,
-#'   `variables`, `configuration` and `version`. It holds no confidential record; `figures` and
-#'   `verdict` are for the steward, and so is the directory of the result.
+#'   `variables`, `configuration` and `version`. It contains no confidential record. `figures`,
+#'   `verdict` and the directory of the result are confidential.
 #' @seealso [verdict()], [risk()], [utility()], [compare()], [report()], [fit_synthetic()]
 #' @examples
 #' \dontrun{
@@ -55,8 +55,8 @@ synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method =
   run_file(run$file, directory, overwrite, quiet, run$forms)
 }
 
-# The YAML of a run, and the file of its data frame, in a private directory. All that is wrong with
-# the arguments is told at once; `where` are those of the result.
+# Write the YAML of a run and the file of its data frame to a private directory. One error lists all
+# wrong arguments; `where` are those of the result.
 written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence = NULL,
                         method = NULL, ..., predictor.matrix = NULL, variables = NULL,
                         random_key = NULL, format = NULL, where = list(NULL, FALSE, FALSE)) {
@@ -72,7 +72,7 @@ written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence =
   )
   synthesizer_version()
   content <- c(
-    list(version = 1, data = source$data),
+    list(version = 2, data = source$data),
     list(output = dropped_nulls(list(directory = "result", format = format))),
     dropped_nulls(list(m = m, seed = seed, random_key = known$random_key)),
     dropped_nulls(known$given),
@@ -125,7 +125,7 @@ removed_at_last <- function(folder) {
   files
 }
 
-# What the data frame is called by the caller, for the names of files and in the report.
+# Return the caller's name of the data frame, for file names and the report.
 name_of <- function(expression) {
   name <- if (is.symbol(expression)) as.character(expression) else "data"
   if (grepl("^[A-Za-z][A-Za-z0-9._]*$", name)) name else "data"
@@ -145,7 +145,7 @@ further_keys <- function(data, arguments, ...) {
   further
 }
 
-# Columns are named. Their values would reach an error as names of columns that do not exist.
+# Refuse columns in place of their names: an error would show their values.
 name_columns <- function(arguments, data) {
   if (!is.data.frame(data)) return(invisible())
   faults <- vapply(names(arguments), function(name) {
@@ -158,7 +158,7 @@ name_columns <- function(arguments, data) {
     same <- vapply(data, function(column) {
       is.atomic(column) && identical(as.character(column), as.character(x))
     }, NA)
-    sprintf("%s: must name columns, not hold them; write %s = \"%s\"", name, name,
+    sprintf("%s: must be names of columns, not their values; write %s = \"%s\"", name, name,
             if (any(same)) names(data)[same][1] else "NAME")
   }, "")
   if (any(nzchar(faults))) fail(unname(faults[nzchar(faults)]))
@@ -188,15 +188,13 @@ source_of <- function(data, folder, name) {
   list(data = list(path = file_path(data)))
 }
 
-# The absolute path of what is no directory.
 file_path <- function(path) {
   path <- absolute_path(path)
   if (dir.exists(path)) fail(sprintf("%s: is a directory; name a file in it", path))
   path
 }
 
-# The configuration lies elsewhere: paths are seen from the working directory, also of files that
-# are not there, so that the message is the caller's own path.
+# Return the absolute path: the YAML is in another directory.
 absolute_path <- function(path) {
   path <- path.expand(path)
   if (grepl("^(/|\\\\|[A-Za-z]:)", path)) path else file.path(getwd(), path)
@@ -208,9 +206,9 @@ dropped_nulls <- function(values) values[!vapply(values, is.null, NA)]
 #'
 #' @param directory Directory that the command `synthesizer run` or [synthesize()] wrote.
 #' @return An object of class `synthesis`, as [synthesize()] returns it. Columns of CSV files are
-#'   what they were in the data frame given to [synthesize()], which keeps their classes in
-#'   `columns.rds` of its `directory`; of other results what the codebook says: factors, ordered
-#'   factors, logicals, numbers, dates.
+#'   have the classes of the data frame that [synthesize()] got, from `columns.rds` in its
+#'   `directory`. For other results they have the kinds of the codebook: factors, ordered factors,
+#'   logicals, numbers, dates.
 #' @examples
 #' \dontrun{
 #' s <- read_synthetic("persons_synthetic")
@@ -222,8 +220,8 @@ read_synthetic <- function(directory) {
   read_result(directory, kept_forms(directory))
 }
 
-# Beside a result lies what its columns are in R: classes and the attributes that go with them, and
-# levels that the codebook lists. It holds no value of a record.
+# A file in the directory of a result has the classes and attributes of its columns, and levels that
+# the codebook lists. It contains no value of a record.
 forms_file <- "columns.rds"
 
 kept_attributes <- c("class", "tzone", "units", "label", "labels", "na_values", "na_range",
@@ -322,27 +320,26 @@ result_directory <- function(x) {
   x$directory
 }
 
-#' Look at a synthesis
+#' Print, summarise and plot a synthesis
 #'
-#' `print()` shows the verdict and what was made; `summary()` the figures behind it; `plot()` the
-#' distributions of the synthetic datasets.
+#' `print()` shows the verdict, `summary()` the figures of all tests, `plot()` the distributions of
+#' the synthetic datasets. `as.data.frame()` returns one dataset.
 #'
 #' @param x,object A result of [synthesize()], [run_config()] or [read_synthetic()].
-#' @param variables Names of columns; those that fit on the page when absent.
+#' @param variables Names of columns; by default those that fit on the page.
 #' @param dataset Which of the m datasets.
-#' @param missing `"code"` leaves missing codes such as -8 as they stand in the files; `"NA"` makes
-#'   them `NA`.
+#' @param missing `"code"` returns missing codes such as -8 as values, `"NA"` as `NA`.
 #' @param row.names,optional Not used.
-#' @param ... Nothing; a misspelt argument is an error.
-#' @return `as.data.frame()` returns one dataset, `as.list()` all m; `summary()` an object with the
-#'   data frames `figures` and `variables`; the others return `x`, invisibly.
+#' @param ... Not used; an unknown argument is an error.
+#' @return `as.data.frame()` returns a dataset, `summary()` an object with the data frames `figures`
+#'   and `variables`; the others return `x`, invisibly.
 #' @name synthesis
 #' @examples
 #' \dontrun{
 #' s <- read_synthetic("persons_synthetic")
 #' summary(s)
 #' plot(s)
-#' lapply(as.list(s), nrow)
+#' lapply(s$datasets, nrow)
 #' }
 NULL
 
@@ -412,14 +409,6 @@ codes_to_na <- function(frame, codes) {
     frame[[name]] <- column
   }
   frame
-}
-
-#' @rdname synthesis
-#' @export
-as.list.synthesis <- function(x, ..., missing = c("code", "NA")) {
-  no_further("as.list", "missing", ...)
-  missing <- missing_as(missing)
-  lapply(seq_len(x$m), function(i) as.data.frame(x, dataset = i, missing = missing))
 }
 
 #' @rdname synthesis

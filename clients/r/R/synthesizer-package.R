@@ -1,18 +1,17 @@
-#' synthesizer: synthetic microdata with proof of their risk and utility
+#' synthesizer: synthetic microdata with tests of their risk and utility
 #'
-#' [synthesize()] makes synthetic datasets of a confidential data frame or file; [verdict()],
-#' [risk()], [utility()] and [report()] say whether they may be released; [fit_synthetic()]
-#' combines estimates of several datasets; [advise()], [frontier()] and [refine()] lower the risk. The work is done by the command `synthesizer`, which is
-#' looked for in the option `synthesizer.command`, then in the environment variable
-#' `SYNTHESIZER_COMMAND`, then on the path.
+#' [synthesize()] makes synthetic datasets from a confidential data frame or file. [verdict()],
+#' [risk()], [utility()] and [report()] test whether they may be released. [fit_synthetic()]
+#' combines estimates of several datasets. [advise()], [frontier()] and [refine()] lower the risk.
 #'
-#' Files that a call needs lie in a private directory (mode 700) below [tempdir()] and are removed
-#' when the call ends, also by an error. A result without `directory` is removed with its R object,
-#' at the latest when R ends.
+#' The package calls the command `synthesizer`. R looks for it in the option `synthesizer.command`,
+#' then in the environment variable `SYNTHESIZER_COMMAND`, then on the path. Temporary files of a
+#' call are in a private directory (mode 700) below [tempdir()], and are removed at its end. Without
+#' `directory`, R removes the files of a result with its R object.
 #'
 #' @section Errors:
-#' Errors of the command are conditions of class `synthesizer_error`, with all its `problems` and
-#' its exit `status`. A limit that is exceeded is a warning of class `synthesizer_limit`.
+#' Errors of the command are conditions of class `synthesizer_error`, with all `problems` and the
+#' exit `status`. A figure above its limit gives a warning of class `synthesizer_limit`.
 #'
 #' @keywords internal
 "_PACKAGE"

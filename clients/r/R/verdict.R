@@ -1,15 +1,15 @@
-#' May this be released?
+#' May these data be released?
 #'
-#' Three lines: what the release adds about a person in the data, what it would show about anybody,
-#' and how useful it is. Each has a word, `pass`, `unclear` or `fail`, and the
-#' sentence that produced it. What was not measured is `unclear`.
+#' Returns a verdict of three lines: what the release adds about a person in the data, what it shows
+#' about anybody, and how useful it is. Each line has a word, `pass`, `unclear` or `fail`, and its
+#' reason. A line without a measurement is `unclear`.
 #'
 #' @param x A result of [synthesize()], [risk()], [utility()] or [report()].
 #' @param ... Not used.
 #' @return A data frame of class `synthesizer_verdict` with `subject`, `title`, `word` and
-#'   `sentence`; its attribute `evidence` is a data frame of every test behind it:
-#'   `value` and its interval, the limit (`mark`), and the values of a new sample (`fresh`) and of
-#'   releasing the original (`released`).
+#'   `sentence`. Its attribute `evidence` is a data frame of all tests: `value` and its interval,
+#'   the limit (`mark`), and the values of a new sample (`fresh`) and of releasing the original
+#'   (`released`).
 #' @examples
 #' \dontrun{
 #' verdict(s)
@@ -45,7 +45,7 @@ verdict_of <- function(checks) {
             evidence = do.call(rbind, evidence))
 }
 
-# A list of records as a data frame; numbers that are absent are NA.
+# Return a list of records as a data frame; an absent number is NA.
 rows_frame <- function(rows, texts, numbers = character()) {
   columns <- c(
     lapply(stats::setNames(nm = texts), function(key) {
@@ -88,7 +88,7 @@ short_number <- function(x) {
   ifelse(is.na(x), "", vapply(signif(x, 3), format, "", digits = 3, scientific = 5))
 }
 
-# A table of 80 columns; a name that is too long for its column has a line of its own.
+# Print a table of 80 columns; a name that is too long has its own line.
 print_rows <- function(rows) {
   cells <- rbind(colnames(rows), rows)
   widths <- apply(nchar(cells), 2, max)

@@ -47,7 +47,7 @@ from synthesizer.extensions.comparison.compare import (
     report_links,
 )
 from synthesizer.extensions.comparison.comparison_page import ComparedRuns, comparison_page
-from synthesizer.jobs.grid import Setting, grid, plans_of, said_once, variations
+from synthesizer.jobs.grid import Setting, grid, merged_problems, plans_of, variations
 from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.measures.catalogue import axis_problems
@@ -183,8 +183,8 @@ def plan_frontier(
     plans, wrong, dropped = plans_of(combined.settings, registry, draws)
     first = next((plan for _, plan in plans.values()), None)
     settings = tuple(setting for setting in combined.settings if setting.name not in dropped)
-    problems += said_once(combined.problems, len(combined.names))
-    problems += said_once(wrong, len(combined.settings))
+    problems += merged_problems(combined.problems, len(combined.names))
+    problems += merged_problems(wrong, len(combined.settings))
     if not problems and len(settings) == 1:
         problems += [
             f"setting {name}: would make the same data as {kept}: what is varied has no effect "

@@ -406,7 +406,7 @@ def refine_file(
     with new_files(targets, overwrite=overwrite, read=kept) as works:
         form = _format(path)
         said = None if config is None else load_config(config).data
-        files = read_files(original, [synthetic], said=said)
+        files = read_files(original, [synthetic], options=said)
         (raw,) = files.synthetic
         advance = listener.start("refine", options.get("generations"))
         try:

@@ -22,7 +22,7 @@ from synthesizer.models.histories.history import (
     PathRules,
     WrappedHistory,
 )
-from synthesizer.models.histories.parts import Part, fit_part
+from synthesizer.models.histories.parts import FittedPart, fit_part
 from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.limits import Judge, Limits
 
@@ -48,7 +48,7 @@ class AtMost(PathRule):
 class FittedHouseholdSize(FittedCareerModel):
     """A base model of the number of members."""
 
-    value: Part
+    value: FittedPart
 
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
@@ -99,9 +99,9 @@ class HouseholdSize(WrappedHistory):
 class FittedMember(FittedHistory):
     """A base model of each member but the head, given those before."""
 
-    value: Part | None
+    value: FittedPart | None
     """None where no household of the data has several members."""
-    first: Part | None
+    first: FittedPart | None
     """Draws the head; None where the head has a variable of its own."""
     head: str
     """That variable."""
@@ -144,7 +144,7 @@ def _with_past(
     return table.take(rows).with_columns(more)
 
 
-def _allowed(part: Part, table: Table, limits: Limits, rng: np.random.Generator) -> Column:
+def _allowed(part: FittedPart, table: Table, limits: Limits, rng: np.random.Generator) -> Column:
     """Draw members, and again what is not allowed."""
     drawn, bad = part.draw_allowed(table, limits, rng)
     if len(bad):

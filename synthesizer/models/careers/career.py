@@ -1,9 +1,9 @@
-"""The careers of a panel: who is there when and in which state, and how careers go on.
+"""Careers of a panel: presence and states of persons by period, and their continuation.
 
 The states of a further period are drawn in two steps, as values of `LagOne` are: whether the state
-changes, and where to. Both are trees on all that is known of a person up to the period before: the
-career so far and the last values of all other variables. Absence is a state, and a return to the
-state before a gap a case of its own, which a tree on many states could not tell.
+changes, and the new state. Both are trees on the career so far and the last values of all other
+variables. Absence is a state. The return to the state before a gap is a separate outcome, which a
+tree on many states could not learn.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
 from synthesizer.models.careers.runs import Codes
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
-from synthesizer.models.histories.parts import Part, fit_codes, recent_starts, sign_column
+from synthesizer.models.histories.parts import FittedPart, fit_codes, recent_starts, sign_column
 from synthesizer.models.limits import Limits, redrawn
 
-CAREER_TRIES = 50
-"""Careers drawn again for a person who is never there before the run stops."""
+MAX_CAREER_TRIES = 50
+"""Redraws for a person who is present in no period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +47,25 @@ class FittedCareer(FittedCareerModel):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the careers, under the name of their variable."""
+        """Notes of the careers, with the name of their variable."""
         return tuple(f"careers of {self.variable.name!r}: {note}" for note in self.careers.notes)
 
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
         """Draw the careers of n persons; see `FittedCareerModel.open`."""
-        nobody = np.arange(persons.n_units)
-        drawn = np.empty((len(nobody), self.careers.n_periods), dtype=np.int32)
-        for _ in range(1 + CAREER_TRIES):
-            first_rows = persons.first_rows.take(nobody)
-            drawn[nobody] = self.careers.sample(first_rows, len(nobody), rng=rng)
-            nobody = nobody[(drawn[nobody] >= self.absent).all(axis=1)]
-            if not len(nobody):
+        absent_persons = np.arange(persons.n_units)
+        drawn = np.empty((len(absent_persons), self.careers.n_periods), dtype=np.int32)
+        for _ in range(1 + MAX_CAREER_TRIES):
+            first_rows = persons.first_rows.take(absent_persons)
+            drawn[absent_persons] = self.careers.sample(first_rows, len(absent_persons), rng=rng)
+            absent_persons = absent_persons[(drawn[absent_persons] >= self.absent).all(axis=1)]
+            if not len(absent_persons):
                 break
-        if len(nobody):
+        if len(absent_persons):
             raise RuleError(
-                f"variable {self.variable.name!r}: {len(nobody)} synthetic persons are in no "
-                "period at all after many draws; relax the rules of the careers"
+                f"variable {self.variable.name!r}: {len(absent_persons)} synthetic persons are "
+                "present in no period after many draws; relax the rules of the careers"
             )
         index = PanelIndex.of_presence(drawn < self.absent, persons.index.times)
         if not self.variable.is_coded:
@@ -76,12 +76,13 @@ class FittedCareer(FittedCareerModel):
 
 @options
 class Career(HistoryModel, CareerOptions):
-    """Careers as number of runs G, their lengths Z, and their states W.
+    """Draw careers: the number of runs, their lengths, and their states.
 
-    G by its observed frequencies; Z given G by a mixture of Dirichlet distributions on the
-    simplex, which gives positive probability to lengths that nobody has; W given Z and G run by
-    run. Absence is a state. Where a panel names no career variable, being there is the career.
-    Source: Barrientos et al. (2018), section 3.2.1.
+    A run is a number of successive periods in one state. The number of runs G has its observed
+    frequencies; the lengths Z given G a mixture of Dirichlet distributions, which also allows
+    lengths that do not occur in the data. The states W are drawn run by run. Absence is a state. If
+    a panel names no career variable, the careers are presence and absence. Source: Barrientos et
+    al. (2018), section 3.2.1.
 
     Examples
     --------
@@ -137,44 +138,43 @@ def _absence(variable: Variable) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """Which state may follow which, where absence remembers what it may lead to.
+    """Allowed transitions between states, with several codes of absence.
 
-    A rule holds across a gap, too, so that states after which the same states may come share a
-    code of absence; the first of these codes is absence after which anything may come. A gap may
-    always lead back to the state before it, since staying is never a step: an absorbing state may
-    have gaps, too. Absence for good is the highest code.
+    Rules also hold across a gap. So each set of allowed next states has a code of absence; the
+    first of these codes allows all states. A gap may always lead back to the state before it, since
+    staying is no step: absorbing states may have gaps, too. The highest code is final absence.
     """
 
     allowed: BoolArray
-    """Which code may follow which, shape (A, A)."""
+    """Whether a code (column) may follow another (row), shape (A, A)."""
     group: IntArray
     """Code of absence after each of S states, shape (S,)."""
 
     @property
     def first(self) -> BoolArray:
-        """Which codes may come first, shape (A,)."""
+        """Allowed first codes, shape (A,)."""
         return np.arange(len(self.allowed)) <= len(self.group)
 
     def with_gaps(self, sequences: IntArray) -> IntArray:
-        """Write the codes of absence into sequences that have one for all, shape (n, T)."""
+        """Return sequences, shape (n, T), with the code of each absence, not one for all."""
         states = len(self.group)
         there = sequences < states
         later = np.maximum.accumulate(there[:, ::-1], axis=1)[:, ::-1]
-        place = np.maximum.accumulate(np.where(there, np.arange(there.shape[1]), -1), axis=1)
-        before = np.take_along_axis(sequences, np.maximum(place, 0), axis=1)
-        gap = np.append(self.group, states)[np.where(place < 0, states, before)]
+        last_period = np.maximum.accumulate(np.where(there, np.arange(there.shape[1]), -1), axis=1)
+        before = np.take_along_axis(sequences, np.maximum(last_period, 0), axis=1)
+        gap = np.append(self.group, states)[np.where(last_period < 0, states, before)]
         absence = np.where(later, gap, len(self.allowed) - 1)
         return np.where(there, sequences, absence).astype(np.int32)
 
 
 def _is_once(there: BoolArray) -> bool:
-    """Whether persons come and go, but nobody comes back, by who is there when, shape (n, T)."""
+    """Whether no person returns after an absence, given presence by period, shape (n, T)."""
     comes = there[:, 0] + (there[:, 1:] & ~there[:, :-1]).sum(axis=1)
     return bool(comes.max() == 1 and not there.all())
 
 
 def _steps(rules: PathRules, states: int) -> _Steps:
-    """Return which of ``states`` codes may follow which, by the rules about steps."""
+    """Return the allowed transitions between ``states`` codes, by the rules about steps."""
     matrices = [rule.allowed for rule in rules if rule.allowed is not None]
     reach = np.logical_and.reduce([np.ones((states, states), dtype=bool), *matrices])
     reach |= np.eye(states, dtype=bool)
@@ -191,24 +191,24 @@ def _steps(rules: PathRules, states: int) -> _Steps:
     return _Steps(allowed, absence_of_state)
 
 
-STATE_TRIES = 8
-"""Draws of a new state before a move that leads back to the old one counts as staying."""
+MAX_STATE_TRIES = 8
+"""Draws of a new state; if all equal the old one, the person stays."""
 
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """What is known of n persons before the period that is drawn."""
+    """The past of n persons before the period that is drawn."""
 
     table: Table
-    """Their last rows, and how long ago these are."""
+    """Their last rows, and the time since."""
     last: Codes
     """Their last states, shape (n,)."""
     now: Codes
-    """Their states in the period before, absence among them, shape (n,)."""
+    """Their states in the period before, including absence, shape (n,)."""
 
     @classmethod
     def of(cls, panel: PanelTable, states: Codes, absent: int, moment: float) -> Past:
-        """Return the past of persons who were there before; ``moment`` is that of the draw."""
+        """Return the past of persons with earlier rows; ``moment`` is the time of the draw."""
         index = panel.index
         ends = index.starts + index.counts - 1
         there = index.period[ends] == index.n_periods - 1
@@ -227,22 +227,22 @@ class Past:
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """How the states of one period follow from what was before, and those of who is new."""
+    """The model of the states of one period given the past, and of new persons."""
 
     variable: Variable
     """A states, absence, and the return to the state before it."""
-    moves: Part
-    states: Part | None
-    """Where to; None where nobody moved."""
-    first: Part | None
-    """The states of who is new; None where nobody ever is."""
+    moves: FittedPart
+    """Draws whether a state changes."""
+    states: FittedPart | None
+    """Draws the new state; None if no person moved."""
+    first: FittedPart | None
+    """Draws the states of new persons; None if there are none."""
     allowed: BoolArray
-    """Which state may come in this period (column) after which in the one before it (row), shape
-    (A + 1, A + 1)."""
+    """Allowed states (columns) after those of the period before, (A + 1, A + 1)."""
     reach: BoolArray | None
-    """Which state may come after which last one, however long ago, shape (A, A); None for all."""
+    """Allowed states (columns) after the last one, (A, A); None for all."""
     reserve: Column
-    """States to search where none that is drawn is allowed."""
+    """States to search if no drawn one is allowed."""
 
     @property
     def absent(self) -> int:
@@ -267,7 +267,7 @@ class Continuation:
         """Draw the first states of persons who are new, shape (n,)."""
         first = self.first
         if first is None:
-            raise RuleError("careers: nobody is new in the data")
+            raise RuleError("careers: no person is new in the data")
         exists = np.asarray(self.allowed.any(axis=0))
 
         def again(rows: IntArray, widen: int) -> Column:
@@ -289,17 +289,17 @@ class Continuation:
         return Limits(judge, self.reserve)
 
     def _step(self, past: Past, rng: np.random.Generator, widen: int) -> Column:
-        """Draw whether states change, and where to; only changes where they are drawn again."""
+        """Draw whether states change, and the new states; with ``widen`` only changes."""
         drawn = past.now.copy()
         if self.states is None:
             return Column(self.variable, drawn)
         movers = np.arange(len(drawn))
         if not widen:
             movers = np.flatnonzero(self.moves.draw(past.table, rng).data == 1)
-        for attempt in range(STATE_TRIES):
+        for attempt in range(MAX_STATE_TRIES):
             if not len(movers):
                 break
-            wide = max(0, widen - 1) + max(0, attempt - STATE_TRIES // 2)
+            wide = max(0, widen - 1) + max(0, attempt - MAX_STATE_TRIES // 2)
             new = self.states.draw(past.table.take(movers), rng, widen=wide).data
             drawn[movers] = np.where(new > self.absent, past.last[movers], new)
             movers = movers[drawn[movers] == past.now[movers]]
@@ -316,14 +316,14 @@ def fit_continuation(
     *,
     rng: np.random.Generator,
 ) -> Continuation:
-    """Learn how the states of the last period follow from the past.
+    """Learn the states of the last period given the past.
 
     Parameters
     ----------
     before : PanelTable
-        Who is there before the last period, in order, with all that is known then.
+        Persons with rows before the last period, in order, with all variables.
     panel : PanelTable
-        All persons and periods, with what is drawn before careers.
+        All persons and periods, with the variables that are drawn before careers.
     states : array, shape (r,)
         States of the rows of ``panel``.
     absent : int
@@ -331,9 +331,9 @@ def fit_continuation(
     rules : sequence of PathRule
         Rules about the states.
     models : pair of ConditionalModel
-        Of whether a state changes, and of the states of who changes or is new.
+        Model of whether a state changes, and model of new states.
     rng : Generator
-        Decides what is random.
+        Source of random numbers.
     """
     index = panel.index
     matrix = index.matrix(states, absent)
@@ -375,7 +375,7 @@ def fit_continuation(
 
 
 def _steps_taken(matrix: IntArray, absent: int) -> BoolArray:
-    """Return which state somebody has right after which, or stays in, shape (A + 1, A + 1)."""
+    """Return the transitions in the data, including staying, shape (A + 1, A + 1)."""
     taken = np.eye(absent + 1, dtype=bool)
     began = np.maximum.accumulate(matrix < absent, axis=1)[:, :-1]
     taken[matrix[:, :-1][began], matrix[:, 1:][began]] = True

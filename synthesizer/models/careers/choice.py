@@ -1,19 +1,18 @@
-"""Of several careers drawn for a person one is chosen, so that all together are like the data.
+"""Choice of one of several careers drawn for each person, so that their means are as in the data.
 
-What single steps of a model get a little wrong adds up over a career, and what they copy adds up
-too. So K careers are drawn for each person and one is chosen with odds exp(b f), where f counts
-what a career has: its states by period, the time in each (absence is one), its spells and moves,
-its first and last state, states between two others (absence there is a gap), its states times what
-is known of the person, and how near it comes to careers of the data. b makes the chosen careers
-agree with the data in the mean of each f: an exponential family on top of the model, with a ridge
-that leaves alone what the data cannot tell.
-These are odds; the noise of choosing by them, person by person, would be that of a sample. So
-persons choose again, one after the other, with the odds times exp(-d / 2), d the squared distance
-of all together from the data: a Gibbs sampler (Geman and Geman 1984).
+Small errors of single steps add up over a career, and so does copying. So K careers are drawn for
+each person, and one is chosen with probability proportional to exp(b f). The vector f counts:
+states by period, time in each state (absence is one), runs and moves, first and last state, states
+between two others (absence there is a gap), states times features of the person, and equal careers
+in the data. b is fitted so that the means of f over chosen careers equal those of the data: an
+exponential family with a ridge.
+Independent choices would have sampling noise. So the persons choose again, one after the other,
+with probability proportional to exp(b f - d / 2), where d is the squared distance between the means
+of all chosen careers and of the data: a Gibbs sampler (Geman and Geman 1984).
 
-Nearness is that of a fresh person. Each person of the data is looked for among all the others, and
-the chosen careers shall meet a career as often; one that only one person has they shall meet, in
-addition, no oftener than a model that never saw the person does, which two fits to halves tell.
+Chosen careers equal careers of the data (meet them) as often as a person of the data meets the
+others. Careers of a single person are met no more often than by a model that was not fitted to that
+person; two fits to halves of the persons measure this.
 """
 
 from __future__ import annotations
@@ -41,45 +40,45 @@ Counted: TypeAlias = Any
 """A sparse array (csr) of counts of careers, shape (n, q)."""
 Entries: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Float32Array]
 Draw = Callable[[Table, int], Codes]
-"""Draws a number of careers for each of n persons, shape (n * K, T), those of a person together."""
+"""Draws K careers for each of n persons, shape (n * K, T), sorted by person."""
 
-PERIODS, STRETCHES = 72, 6
-"""Stretches of periods in which states are counted, of all persons and by what is known of them."""
-LEAST_PERSONS = 5
-"""What fewer persons have is not counted."""
-KINDS = ((1, True), (1, False))
-"""Careers meet that start their runs in the same of so many periods together (0: whenever), and
-have the same states in order or, False, any: the same career, and the same periods of moves."""
-RIDGE, NEAR_RIDGE = 300.0, 3.0
-"""Of coefficients of standardised counts, and of nearness."""
-FIT_CAREERS = 320_000
-"""That coefficients are learnt from."""
-BLOCK = 20_000
+MAX_PERIOD_GROUPS, MAX_STRETCHES = 72, 6
+"""Groups of periods in which states are counted, in total and by features of persons."""
+MIN_PERSONS = 5
+"""Persons with a count for it to be used."""
+GRIDS = ((1, True), (1, False))
+"""Definitions of equal careers: periods of a group (0: any start of runs), and whether states must
+be equal. The first is the same career, the second the same periods of moves."""
+RIDGE, MEETING_RIDGE = 300.0, 3.0
+"""Ridges of coefficients of standardised counts, and of meetings."""
+MAX_FIT_CAREERS = 320_000
+"""Careers that coefficients are learnt from."""
+BLOCK_CAREERS = 20_000
 """Careers that are counted at a time."""
-HALF_DRAWS = 16
-STEPS = 100
-SWEEPS, PULL, NEAR_WEIGHT, SMALLEST = 2, 5.0, 5.0, 500
-"""Times that all persons choose again, how strongly all together are held to the data, how much
-more to its nearness, and persons from whom on so strongly."""
+DRAWS_OF_HALF = 16
+MAX_ITERATIONS = 100
+N_SWEEPS, PULL, MEETING_WEIGHT, MIN_SCALE_PERSONS = 2, 5.0, 5.0, 500
+"""Rounds of the Gibbs sampler, weight of the distance, factor of meetings, and number of persons
+below which the weight does not grow."""
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """What of a career is counted, and how it varies in the data."""
+class CareerCounts:
+    """The counts of careers, and their variation in the data."""
 
     n_states: int
     """A."""
     n_periods: int
     """T."""
     features: Features
-    """What is known of persons."""
+    """Features of persons."""
     cells: Index
-    """Which counts have enough persons, ascending, shape (q,)."""
+    """Numbers of the counts with enough persons, ascending, shape (q,)."""
     spread: FloatArray
     """Their standard deviations, shape (q,)."""
 
     def __post_init__(self) -> None:
-        if len(self.cells):  # none where all careers are alike
+        if len(self.cells):  # none if all careers are equal
             check_rising("cells of counts", self.cells)
         check_floats("spread", self.spread, self.cells.shape)
         if self.n_states < 1 or self.n_periods < 1:
@@ -90,14 +89,14 @@ class Counts:
         """Choose the counts of n careers."""
         features = Features.fit(persons)[0]
         row, cell, value = _entries(to_runs(careers), careers, n_states, features, persons)
-        found, place = np.unique(cell, return_inverse=True)
-        exact = value.astype(np.float64)  # what hardly varies is a small difference of squares
-        counts = sparse.csr_array((exact, (row, place)), shape=(len(careers), len(found)))
+        present, column = np.unique(cell, return_inverse=True)
+        exact = value.astype(np.float64)  # small variances are differences of squares
+        counts = sparse.csr_array((exact, (row, column)), shape=(len(careers), len(present)))
         squares = (counts * counts).mean(axis=0)
         spread = np.sqrt(np.maximum(squares - counts.mean(axis=0) ** 2, 0.0))
-        holders = np.bincount(counts.indices, minlength=len(found))
-        kept = (holders >= LEAST_PERSONS) & (spread > 1e-6)
-        return cls(n_states, careers.shape[1], features, found[kept], spread[kept])
+        holders = np.bincount(counts.indices, minlength=len(present))
+        is_counted = (holders >= MIN_PERSONS) & (spread > 1e-6)
+        return cls(n_states, careers.shape[1], features, present[is_counted], spread[is_counted])
 
     def __call__(self, careers: Codes, persons: Table) -> Counted:
         """Return the counts of n careers in units of their spread, shape (n, q)."""
@@ -105,19 +104,19 @@ class Counts:
         return _matrix([entries], len(careers), len(self.cells))
 
     def entries(self, runs: Runs, careers: Codes, persons: Table) -> Entries:
-        """Return the counts as rows, columns and numbers, which add up where they meet."""
+        """Return the counts as rows, columns and numbers; duplicates are summed."""
         row, cell, value = _entries(runs, careers, self.n_states, self.features, persons)
-        place = self._places.take(cell, mode="clip")
-        there = np.flatnonzero(place >= 0)
-        place = place.take(there)
-        return row.take(there), place, value.take(there) * self._weights.take(place)
+        column = self._columns.take(cell, mode="clip")
+        is_counted = np.flatnonzero(column >= 0)
+        column = column.take(is_counted)
+        return row.take(is_counted), column, value.take(is_counted) * self._weights.take(column)
 
     @cached_property
-    def _places(self) -> npt.NDArray[np.int32]:
-        """Which column each cell is, -1 for none and for all beyond the last one."""
-        places = np.full(int(self.cells.max(initial=-1)) + 2, -1, dtype=np.int32)
-        places[self.cells] = np.arange(len(self.cells))
-        return places
+    def _columns(self) -> npt.NDArray[np.int32]:
+        """Column of each cell, -1 for none."""
+        columns = np.full(int(self.cells.max(initial=-1)) + 2, -1, dtype=np.int32)
+        columns[self.cells] = np.arange(len(self.cells))
+        return columns
 
     @cached_property
     def _weights(self) -> Float32Array:
@@ -126,14 +125,14 @@ class Counts:
 
 def _matrix(entries: Sequence[Entries], n: int, width: int) -> Counted:
     """Return a sparse array of some entries, shape (n, width)."""
-    row, place, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    return sparse.csr_array((value, (row, place)), shape=(n, width))
+    row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    return sparse.csr_array((value, (row, column)), shape=(n, width))
 
 
 def _entries(
     runs: Runs, careers: Codes, k: int, features: Features, persons: Table
 ) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
-    """Return what each person has: her row, what it is (a cell), and how much of it."""
+    """Return the counts of careers: row of the person, cell, and value."""
     n, periods = careers.shape
     moves = np.flatnonzero(runs.index > 0)
     person = runs.person.astype(np.int32)
@@ -143,7 +142,7 @@ def _entries(
     spell, of_state = np.unique(runs.person * k + runs.state, return_inverse=True)
     time = np.bincount(of_state, weights=runs.length).astype(np.int64)
     parts = [
-        (rows, (_stretches(periods, PERIODS) * k + careers).ravel()),
+        (rows, (_stretches(periods, MAX_PERIOD_GROUPS) * k + careers).ravel()),
         ((spell // k).astype(np.int32), spell % k * (periods + 1) + time),
         (person, runs.state * (periods + 1) + runs.length),
         (person[moves], runs.state[moves - 1] * np.int64(k) + runs.state[moves]),
@@ -151,42 +150,43 @@ def _entries(
         (person[inner], runs.state[inner].astype(np.int64)),
     ]
     by_length = k * (periods + 1)
-    sizes = (k * min(periods, PERIODS), by_length, by_length, k * k, k * k, k)
+    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, k)
     begins = np.cumsum((0, *sizes))
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
     value = np.ones(len(row), dtype=np.float32)
     if features.terms:
         known = features.matrix(persons)[:, features.linear][:, 1:]
-        stretch = np.tile(_stretches(periods, STRETCHES), n)
+        stretch = np.tile(_stretches(periods, MAX_STRETCHES), n)
         there = np.ones(n * periods, dtype=np.float32), (rows, stretch * k + careers.ravel())
-        spent = sparse.csr_array(there, shape=(n, STRETCHES * k)).tocoo()
+        spent = sparse.csr_array(there, shape=(n, MAX_STRETCHES * k)).tocoo()
         moved = np.flatnonzero(runs.counts > 1)
         of = np.concatenate([spent.row, moved])
-        what = np.concatenate([spent.col, np.full(len(moved), STRETCHES * k)])
+        what = np.concatenate([spent.col, np.full(len(moved), MAX_STRETCHES * k)])
         much = np.concatenate([spent.data, runs.length[runs.first[moved]]]).astype(np.float32)
         at, term = np.nonzero(known[of])
         row = np.concatenate([row, of[at].astype(np.int32)])
-        cell = np.concatenate([cell, begins[-1] + term * (STRETCHES * k + 1) + what[at]])
+        cell = np.concatenate([cell, begins[-1] + term * (MAX_STRETCHES * k + 1) + what[at]])
         value = np.concatenate([value, much[at] * known[of[at], term]])
     return row, cell, value
 
 
 def _stretches(n_periods: int, most: int) -> Index:
-    """Return in which of at most so many stretches each period lies, shape (T,)."""
+    """Return the group of each period, at most ``most`` groups, shape (T,)."""
     return np.arange(n_periods) * min(n_periods, most) // n_periods
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
-    """Careers of the data, as coarse as a grid of periods makes them."""
+class KnownCareers:
+    """Careers of the data, with starts of runs rounded to a grid of periods."""
 
     grid: int
     states: bool
+    """Whether states must be equal."""
     keys: Index
-    """Of C careers, ascending."""
+    """Keys of C careers, ascending."""
     single: BoolArray
-    """Whether exactly one person has it, shape (C,)."""
+    """Whether exactly one person has the career, shape (C,)."""
 
     def __post_init__(self) -> None:
         check_rising("keys of careers", self.keys)
@@ -195,26 +195,26 @@ class Met:
 
     @classmethod
     def of(cls, runs: Runs, grid: int, states: bool) -> tuple[Self, Float32Array]:
-        """Gather the careers; also return what each person meets among the others, (n, 2)."""
-        keys, place, counts = np.unique(
+        """Return the careers, and the meetings of each person with the others, shape (n, 2)."""
+        keys, position, counts = np.unique(
             _keys(runs, grid, states), return_inverse=True, return_counts=True
         )
-        others = counts[place] - 1
+        others = counts[position] - 1
         return cls(grid, states, keys, counts == 1), np.column_stack(
             [others == 1, others > 1]
         ).astype("f4")
 
     def __call__(self, runs: Runs) -> Float32Array:
-        """Return whether each person meets a career of one person, or of several, (n, 2)."""
+        """Return whether each career equals one of a single person, or of several, (n, 2)."""
         keys = _keys(runs, self.grid, self.states)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        there = self.keys[place] == keys
-        single = self.single[place]
+        position = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        there = self.keys[position] == keys
+        single = self.single[position]
         return np.column_stack([there & single, there & ~single]).astype(np.float32)
 
 
 def _keys(runs: Runs, grid: int, states: bool) -> Index:
-    """Return one number for each person's states in order and when they start, shape (n,)."""
+    """Return a hash of the states and starts of runs of each person, shape (n,)."""
     start = (runs.start + grid // 2) // grid if grid else np.zeros_like(runs.start)
     mixed = runs.index.astype(np.uint64)
     for part in (runs.state, start) if states else (start,):
@@ -228,12 +228,12 @@ class Choice:
 
     candidates: int
     """K."""
-    counts: Counts
-    met: tuple[Met, ...]
+    counts: CareerCounts
+    met: tuple[KnownCareers, ...]
     coefficients: Float32Array
     """b, shape (q,)."""
     means: Float32Array
-    """Of the counts that the data have, shape (q,)."""
+    """Means of the counts in the data, shape (q,)."""
 
     def __post_init__(self) -> None:
         width = len(self.counts.cells) + 2 * len(self.met)
@@ -243,14 +243,14 @@ class Choice:
             raise ValueError("there must be a career to choose")
 
     def choose(self, careers: Codes, persons: Table, rng: np.random.Generator) -> Index:
-        """Return the row of one of the K careers of each person, those of a person together."""
+        """Return the row of the chosen career of each person; careers are sorted by person."""
         n, k = len(careers) // self.candidates, self.candidates
         parts = [self._values(*block) for block in _blocks(careers, persons)]
         values = sparse.vstack(parts, format="csr")
         odds = (values @ self.coefficients).reshape(n, k)
         best = (odds + rng.gumbel(size=(n, k))).argmax(axis=1)  # the largest is a draw by the odds
-        scale = np.full(len(self.means), math.sqrt(PULL / max(n, SMALLEST)))
-        scale[len(self.counts.cells) :] *= NEAR_WEIGHT
+        scale = np.full(len(self.means), math.sqrt(PULL / max(n, MIN_SCALE_PERSONS)))
+        scale[len(self.counts.cells) :] *= MEETING_WEIGHT
         values.data *= scale[values.indices]
         squares = sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
         squares = squares.sum(axis=1).reshape(n, k)
@@ -258,7 +258,7 @@ class Choice:
         cells, numbers, ends = values.indices, values.data, values.indptr
         owner = np.repeat(np.arange(n * k) % k, np.diff(ends))
         bounds = ends.tolist()
-        for _ in range(SWEEPS):
+        for _ in range(N_SWEEPS):
             loose = odds - squares / 2 + rng.gumbel(size=(n, k))
             for i in rng.permutation(n).tolist():
                 mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
@@ -274,10 +274,10 @@ class Choice:
         runs, width = to_runs(careers), len(self.counts.cells)
         entries = [self.counts.entries(runs, careers, persons)]
         for met in self.met:
-            row, column = np.nonzero(near := met(runs))
-            place = (column + width).astype(np.int32)
-            entries.append((row.astype(np.int32), place, near[row, column]))
-            width += near.shape[1]
+            row, column = np.nonzero(meetings := met(runs))
+            columns = (column + width).astype(np.int32)
+            entries.append((row.astype(np.int32), columns, meetings[row, column]))
+            width += meetings.shape[1]
         return _matrix(entries, len(careers), width)
 
 
@@ -290,76 +290,76 @@ def fit_choice(
     candidates: int,
     rng: np.random.Generator,
 ) -> Choice:
-    """Learn how to choose among careers of ``draw``.
+    """Learn the choice among careers of ``draw``.
 
-    ``halves`` are persons, and draws of a model that was fitted to them alone.
+    ``halves`` are persons, each with draws of a model that was fitted to them only.
     """
-    kept = _kept(careers, persons, halves)
-    counts = Counts.of(careers, n_states, persons)
+    thinning = _thinnings(careers, persons, halves)
+    counts = CareerCounts.of(careers, n_states, persons)
     runs = to_runs(careers)
-    met, near = zip(*(Met.of(runs, *kind) for kind in KINDS), strict=True)
+    met, meetings = zip(*(KnownCareers.of(runs, *grid) for grid in GRIDS), strict=True)
     width = len(counts.cells)
     nothing = np.zeros(width + 2 * len(met), dtype=np.float32)
     choice = Choice(candidates, counts, met, nothing, nothing)
     n = len(careers)
     mean = sum(counts(*block).sum(axis=0) for block in _blocks(careers, persons)) / n
-    target = np.concatenate([mean, *(part.mean(axis=0) for part in near)])
-    order, most = rng.permutation(n), max(1, FIT_CAREERS // candidates)
-    found, learnt = np.zeros(len(target)), []
-    for begin in range(0, n, BLOCK // candidates + 1):
-        rows: Index = order[begin : begin + BLOCK // candidates + 1]
+    target = np.concatenate([mean, *(part.mean(axis=0) for part in meetings)])
+    order, most = rng.permutation(n), max(1, MAX_FIT_CAREERS // candidates)
+    drawn_mean, learnt = np.zeros(len(target)), []
+    for begin in range(0, n, BLOCK_CAREERS // candidates + 1):
+        rows: Index = order[begin : begin + BLOCK_CAREERS // candidates + 1]
         drawn = draw(persons.take(rows), candidates)
         values = choice._values(drawn, persons.take(np.repeat(rows, candidates)))
-        found += values.sum(axis=0) / (n * candidates)
+        drawn_mean += values.sum(axis=0) / (n * candidates)
         if begin < most:
             learnt.append(values)
     values = sparse.vstack(learnt, format="csr")
     singles = width + 2 * np.arange(len(met))
-    target[singles] = np.minimum(target[singles], kept * found[singles])
+    target[singles] = np.minimum(target[singles], thinning * drawn_mean[singles])
     ridge = np.full(len(target), RIDGE)
-    ridge[width:] = NEAR_RIDGE
-    coefficients = _fit(values, candidates, target - found, ridge)
+    ridge[width:] = MEETING_RIDGE
+    coefficients = _fit(values, candidates, target - drawn_mean, ridge)
     return Choice(
         candidates, counts, met, coefficients.astype(np.float32), target.astype(np.float32)
     )
 
 
 def _blocks(careers: Codes, persons: Table) -> Iterable[tuple[Codes, Table]]:
-    for begin in range(0, len(careers), BLOCK):
-        rows = np.arange(begin, min(begin + BLOCK, len(careers)))
+    for begin in range(0, len(careers), BLOCK_CAREERS):
+        rows = np.arange(begin, min(begin + BLOCK_CAREERS, len(careers)))
         yield careers[rows], persons.take(rows)
 
 
-def _kept(careers: Codes, persons: Table, halves: Iterable[tuple[Index, Draw]]) -> FloatArray:
-    """Return what shall be left of the careers that meet one of a single person, shape (kinds,).
+def _thinnings(careers: Codes, persons: Table, halves: Iterable[tuple[Index, Draw]]) -> FloatArray:
+    """Return factors of meetings with careers of single persons, at most 1, shape (grids,).
 
-    So much that no more of the fitted persons are met than of unseen ones.
+    With them, training persons are met no more often than holdout persons.
     """
     times: dict[tuple[int, bool], list[FloatArray]] = {}
     for rows, draw in halves:
-        drawn = to_runs(draw(persons.take(rows), HALF_DRAWS))
+        drawn = to_runs(draw(persons.take(rows), DRAWS_OF_HALF))
         for is_fitted, part in ((True, careers[rows]), (False, np.delete(careers, rows, axis=0))):
-            for i, kind in enumerate(KINDS):
-                met = Met.of(to_runs(part), *kind)[0]
-                found = _keys(drawn, *kind)
-                place = np.minimum(np.searchsorted(met.keys, found), len(met.keys) - 1)
-                place = place[met.keys[place] == found]
-                counts = np.bincount(place, minlength=len(met.keys))[met.single]
-                times.setdefault((i, is_fitted), []).append(counts / HALF_DRAWS)
+            for i, kind in enumerate(GRIDS):
+                met = KnownCareers.of(to_runs(part), *kind)[0]
+                drawn_keys = _keys(drawn, *kind)
+                position = np.minimum(np.searchsorted(met.keys, drawn_keys), len(met.keys) - 1)
+                position = position[met.keys[position] == drawn_keys]
+                counts = np.bincount(position, minlength=len(met.keys))[met.single]
+                times.setdefault((i, is_fitted), []).append(counts / DRAWS_OF_HALF)
     if not times:
-        return np.ones(len(KINDS))
+        return np.ones(len(GRIDS))
     return np.array(
         [
             _thinning(*(np.concatenate(times[i, fitted]) for fitted in (True, False)))
-            for i in range(len(KINDS))
+            for i in range(len(GRIDS))
         ]
     )
 
 
 def _thinning(fitted: FloatArray, unseen: FloatArray) -> float:
-    """Return the factor, at most 1, by which as many fitted persons are met as unseen ones.
+    """Return the factor, at most 1, with which training and holdout persons are met equally often.
 
-    Both hold how often each person is expected to be met.
+    Both arrays are the expected number of meetings of each person.
     """
     share = -np.expm1(-unseen).sum() / max(len(unseen), 1) * len(fitted)
     low, high = 0.0, 1.0
@@ -372,7 +372,7 @@ def _thinning(fitted: FloatArray, unseen: FloatArray) -> float:
 
 
 def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -> FloatArray:
-    """Move the mean of the chosen rows of values, (n * K, q), by ``gap``, with a ridge."""
+    """Return coefficients that move the mean of chosen rows, of (n * K, q), by ``gap``."""
     n = values.shape[0] // candidates
     scale = 1.0 / np.sqrt(ridge)
     wanted = n * gap + values.sum(axis=0) / candidates
@@ -386,7 +386,7 @@ def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -
         return -value, np.asarray(scaled - (wanted - odds @ values) * scale)
 
     start = np.zeros(len(gap))
-    found = scipy.optimize.minimize(
-        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}
+    result = scipy.optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ITERATIONS}
     )
-    return np.asarray(found.x * scale)
+    return np.asarray(result.x * scale)

@@ -1,7 +1,7 @@
-"""Dirichlet distributions, mixtures of them, and the way from run lengths to the simplex and back.
+"""Dirichlet distributions, their mixtures, and the map between run lengths and the simplex.
 
-The excess of a run is its length less 1. The excesses of a person with G runs sum to N = T - G, and
-each is the centre of a cell of the simplex with G parts.
+The excess of a run is its length minus 1. The excesses of a person with G runs sum to N = T - G;
+each vector of excesses is the centre of a cell of the simplex with G parts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from synthesizer.data.table import FloatArray, IntArray
 MAX_STEPS = 200
 NEWTON_STEPS = 5
 TOLERANCE = 1e-7  # of the mean log likelihood
-LEAST_ALPHA = 0.05
+MIN_ALPHA = 0.05
 RESTARTS = 3
 SHAPE_PRIOR = 0.02  # persons of the uniform distribution in every component
 BACKGROUND_PRIOR = 1.0  # persons in the uniform component before any is seen
 START_PRECISION = 1e4
-LEAST_PERSONS = 10  # for each component
+MIN_COMPONENT_PERSONS = 10  # for each component
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,20 +86,18 @@ def fit_mixture(
 ) -> Mixture:
     """Fit a mixture of Dirichlet distributions by EM, the best of three starts.
 
-    The M step is Newton's method for a Dirichlet distribution (Minka 2000), or his fixed point
-    where Newton leaves the domain. One more component is uniform and stays so; its weight is
-    learnt, starting from one person, and keeps every point possible. Two guards keep the others
-    from shrinking onto one point: each has a fiftieth of a person of the uniform distribution in
-    addition to its own (the conjugate prior), and a point may be given as the mean logarithms
-    over its surroundings, which no Dirichlet distribution can match with an infinite precision.
-    Components that lose all their points are dropped.
+    The M step is Newton's method for a Dirichlet distribution (Minka 2000), or its fixed point if
+    Newton leaves the domain. One more component is uniform; its weight is learnt, starting from one
+    person, and keeps every point possible. The others cannot shrink onto one point: each has a
+    conjugate prior of a fiftieth of a person, and ``mean_logs`` cannot be matched with infinite
+    precision. Components that lose all their points are dropped.
 
     ``points``, shape (P, G), are distinct and inside the simplex, ``counts`` the persons at each.
     ``n_components`` is reduced to P, and to one for every ten persons. ``mean_logs``, shape (P, G),
     are the mean logarithms of the coordinates over the surroundings of each point; by default those
     of the point itself.
     """
-    k = min(n_components, len(points), max(1, int(counts.sum()) // LEAST_PERSONS))
+    k = min(n_components, len(points), max(1, int(counts.sum()) // MIN_COMPONENT_PERSONS))
     if points.shape[1] == 1:
         return Mixture(np.ones(1), np.ones((1, 1)))
     logs = np.log(points) if mean_logs is None else mean_logs
@@ -129,7 +127,7 @@ def _start(points: FloatArray, weights: FloatArray, k: int, rng: np.random.Gener
     spread = np.maximum(member.T @ points**2 / share[:, None] - mean**2, 1e-12)
     precision = (mean * (1 - mean)).sum(axis=1) / spread.sum(axis=1) - 1  # by moments
     precision = np.clip(precision, 1.0, START_PRECISION)
-    alpha = np.maximum(mean * precision[:, None], LEAST_ALPHA)
+    alpha = np.maximum(mean * precision[:, None], MIN_ALPHA)
     shares = np.append(share, 0.1)
     return Mixture(shares / shares.sum(), np.vstack([alpha, np.ones(points.shape[1])]))
 
@@ -154,11 +152,11 @@ def _em(
         share = np.exp(joint - total) * weights[:, None]
         size = share.sum(axis=0)
         size[-1] += background
-        kept = size > 1e-3 * weights.min()
-        sums = share[:, kept][:, :-1].T @ logs + prior * even
-        sizes = size[kept][:-1, None]
-        alpha = _m_step(mixture.alpha[kept][:-1], sums / (sizes + prior))
-        mixture = Mixture(size[kept] / size[kept].sum(), np.vstack([alpha, np.ones(n_parts)]))
+        is_used = size > 1e-3 * weights.min()
+        sums = share[:, is_used][:, :-1].T @ logs + prior * even
+        sizes = size[is_used][:-1, None]
+        alpha = _m_step(mixture.alpha[is_used][:-1], sums / (sizes + prior))
+        mixture = Mixture(size[is_used] / size[is_used].sum(), np.vstack([alpha, np.ones(n_parts)]))
     return mixture, value
 
 
@@ -175,7 +173,7 @@ def _m_step(alpha: FloatArray, mean_logs: FloatArray) -> FloatArray:
         outside = ~((step > 0) & (step < 1e3 * total)).all(axis=1)
         if outside.any():
             step[outside] = _inverse_digamma(digamma(total[outside]) + mean_logs[outside])
-        alpha = np.maximum(step, LEAST_ALPHA)
+        alpha = np.maximum(step, MIN_ALPHA)
     return alpha
 
 
@@ -187,7 +185,7 @@ def _inverse_digamma(y: FloatArray) -> FloatArray:
     return np.asarray(x)
 
 
-DECIMALS = 9  # remainders that agree so far are ties: rounding errors must not decide
+DECIMALS = 9  # equal remainders are ties in spite of rounding errors
 
 
 def centre(excess: npt.ArrayLike) -> FloatArray:
@@ -197,7 +195,7 @@ def centre(excess: npt.ArrayLike) -> FloatArray:
 
 
 def cell(u: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
-    """Return c(u), the excess whose cell each point of the simplex lies in, shape (m, G).
+    """Return c(u), the excess whose cell contains each point of the simplex, shape (m, G).
 
     Rows of ``u`` sum to 1, those of the result to ``total``, N >= 0. Ties go to the earlier run.
     """

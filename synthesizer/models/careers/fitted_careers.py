@@ -1,4 +1,4 @@
-"""The career model of sequences of codes: its options, its fit, and how careers are drawn."""
+"""The career model of sequences of codes: its options, its fit, and its draws."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from synthesizer.models.careers.runs import (
 )
 from synthesizer.models.careers.states import (
     Chain,
-    Places,
+    RunsToDraw,
     StateTrees,
     Transitions,
     fit_chain,
@@ -54,72 +54,78 @@ from synthesizer.models.careers.states import (
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_codes
 
-# Of states, for one run: wider neighbourhoods know less of the history.
-REDRAWS, FEW_RUNS = 20, 2_000  # fewer runs are drawn several times at once
+# states of one run: wider neighbourhoods depend less on the history
+MAX_REDRAWS, MAX_FEW_RUNS = 20, 2_000  # fewer runs are drawn several times at once
 WIDER_STEPS = (1, 2, 4, 8)
-MASKED_CELLS = 20_000_000  # rows times states drawn under a mask at a time
+MAX_MASKED_CELLS = 20_000_000  # rows times states drawn under a mask at a time
 
-BLOCK_CELLS = 100_000_000  # runs times states held as booleans at a time
-LENGTH_REDRAWS = 50  # of Z, for those whom no states fit
-RESTARTS = 10  # then of G and Z
-DRAWS_WITHIN = (1, 4, 16, 64, 256, 256)  # of G and Z at once, for given cells
+MAX_BLOCK_CELLS = 100_000_000  # runs times states held as booleans at a time
+MAX_LENGTH_REDRAWS = 50  # redraws of Z for persons without feasible states
+MAX_RESTARTS = 10  # then redraws of G and Z
+DRAWS_WITHIN = (1, 4, 16, 64, 256, 256)  # draws of G and Z at once, for given cells
 
-CHOSEN = 5_000  # persons for whom careers are chosen at a time
-FEWEST = 50  # persons, from whom a choice is learnt
+BLOCK_PERSONS = 5_000  # persons for whom careers are chosen at a time
+MIN_CHOICE_PERSONS = 50  # fewer persons: careers are not chosen
 
-LEAST_LEAF, LEAF_OF_STATE = 100, 3  # runs in a leaf, and for each state
-COPIED_RUNS = 100_000
-RESERVE = 20  # observed careers kept for each number of runs
-TRIALS = 2_000  # careers drawn to try what a draw will not be able to do
+MIN_LEAF_RUNS, LEAF_RUNS_PER_STATE = 100, 3  # runs in a leaf, and for each state
+MAX_COPIED_RUNS = 100_000
+RESERVE_CAREERS = 20  # observed careers stored for each number of runs
+N_TRIAL_CAREERS = 2_000  # careers drawn in the fit to find problems of draws
 
 
 @options
 class CareerOptions:
     """Options of the career model (G, Z, W).
 
+    A run is a number of successive periods in one state. The pattern of a person is the lengths of
+    the runs.
+
     Parameters
     ----------
     components : "patterns" or int
-        Dirichlet components of the run lengths for each number of runs: one on each observed
-        pattern, or so many fitted by EM, >= 1.
+        Dirichlet components of the run lengths for each number of runs: "patterns" puts one on
+        each observed pattern; a number, >= 1, fits that many by EM.
     theta : float or "auto"
-        How narrowly the components lie around observed patterns, >= 0: ``inf`` gives observed
-        patterns only, 0 forgets them, "auto" maximises the likelihood of held-out persons.
-        Without effect if ``components`` is a number.
+        Concentration of the components around observed patterns, >= 0. ``inf`` draws observed
+        patterns only, 0 ignores them, "auto" maximises the likelihood of held-out persons. No
+        effect if ``components`` is a number.
     transition : {"cart", "markov"}
-        Next state by a tree on the history, or by the paper's chain of order one.
+        Model of the next state: "cart" is a tree on the history, "markov" the first-order Markov
+        chain of the paper.
     concentration : float
-        Persons that a coarser level of the chain counts as, > 0 (see `markov`).
+        Number of persons that a coarser level of the Markov chain counts as, > 0. No
+        effect with ``transition: cart``.
     min_leaf : int or None
-        Smallest leaf of the trees of states, in runs, >= 1. None takes 100; where that is more,
-        three for each state that occurs, but no more than half as many as there are persons: of
-        many states a small leaf holds those of single persons.
+        Smallest number of runs in a leaf of the trees of states, >= 1. None takes 100, or more
+        with many states: three for each state that occurs, at most half the number of persons.
+        Small leaves of many states contain states of single persons.
     copies : int
-        Times that every person enters the trees of states, each time with run lengths redrawn
-        around the own pattern (as those of synthetic careers are), >= 1; fewer where there are
-        many persons.
+        Number of times that every person enters the trees of states, >= 1. Each copy has run
+        lengths drawn around the pattern of the person, as in synthetic careers. Fewer with many
+        persons.
     person_min_leaf : int
-        Smallest leaf of the trees of G and of the patterns, in persons, >= 1.
+        Smallest number of persons in a leaf of the trees of the number of runs and of the patterns,
+        >= 1.
     shrinkage : float
-        With probability shrinkage / (shrinkage + N) a draw leaves a node of the trees of states
-        for its parent of N runs, >= 0.
+        Smooths small leaves of the trees of states, >= 0. A draw moves from a node to its parent
+        with probability ``shrinkage / (shrinkage + N)``, where N is the number of runs of the
+        parent.
     even : bool
-        Spread the draws evenly over the donors of a leaf, which removes most of the noise of
-        drawing.
+        Spread draws evenly over the donors of a leaf. This removes most of the sampling noise.
     person_predictors : bool or None
-        Whether careers depend on the person-level variables; None: if there are any.
+        Whether careers depend on the person-level variables. None: they do if there are any.
     candidates : int
-        Careers drawn for each person, of which one is chosen, so that all together agree with the
-        data and come no nearer to them than fresh persons would (`choice.py`), >= 1; 1 takes
-        every career as it is drawn.
+        Number of careers drawn for each person, of which one is chosen, >= 1. The chosen careers
+        together have the counts of the data, and equal careers of single persons no more often than
+        careers of new persons would. 1 takes every career as it is drawn.
     new_moves : bool
-        Whether a state may follow another that it never follows in the data, and persons who left
-        may come back where nobody does.
+        Whether a state may follow another although it never does in the data, and whether persons
+        may return although none does in the data.
     match : bool
-        Whether to keep the careers that reproduce exact joint counts of first and last period at
-        work and first and last state.
+        Whether to reproduce the joint counts of first and last period at work and first and last
+        state exactly.
     oversample : int
-        Careers drawn for each one that is kept by ``match``, >= 1.
+        Number of careers drawn for each one that ``match`` selects, >= 1.
 
     Examples
     --------
@@ -147,14 +153,14 @@ class CareerOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedCareers:
-    """What `fit_careers` learnt of A states and T periods."""
+    """The result of `fit_careers` for A states and T periods."""
 
     n_states: int
     """A."""
     n_periods: int
     """T."""
     theta: float
-    """In use, in [0, inf]."""
+    """Concentration in use, in [0, inf]."""
     uses_persons: bool
     """Whether careers depend on the person-level predictors."""
     lengths: FittedLengths
@@ -163,16 +169,16 @@ class FittedCareers:
     trees: StateTrees | None
     """None for ``transition: markov``."""
     reserve: Codes
-    """Observed careers for drawn lengths that no allowed states fit, shape (m, T)."""
+    """Observed careers, for drawn lengths without feasible states; (m, T)."""
     quota: Quota | None
     """Exact counts, for ``match``."""
     choice: Choice | None
-    """Chooses among several careers; None where each is drawn once."""
+    """Chooses among several careers; None if each is drawn once."""
     out_codes: tuple[int, ...]
     """Codes of absence."""
     oversample: int
     notes: tuple[str, ...] = ()
-    """What was chosen or reduced; no confidential values."""
+    """Choices and problems of the fit; no confidential values."""
 
     def __post_init__(self) -> None:
         if min(self.n_states, self.n_periods, self.oversample) < 1 or not self.theta >= 0:
@@ -212,18 +218,18 @@ class FittedCareers:
         )
 
     def count_observed(self, persons: Table, *, rng: np.random.Generator) -> int:
-        """Return how many careers of persons would be observed ones.
+        """Return the number of persons whose drawn lengths never have feasible states.
 
-        For these no drawn lengths have allowed states; see `sample`.
+        They would receive observed careers.
         """
         persons = persons if self.uses_persons else Table([], persons.n_rows)
-        for _ in range(1 + RESTARTS):
+        for _ in range(1 + MAX_RESTARTS):
             counts = self.lengths.draw_counts(persons, rng=rng)
-            left = [np.empty(0, dtype=np.int64)]
-            for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
+            without = [np.empty(0, dtype=np.int64)]
+            for rows in _blocks(counts, MAX_BLOCK_CELLS // self.n_states):
                 stuck = self._runs(counts[rows], persons.take(rows), rng)[2]
-                left.append(stuck + rows.start)
-            persons = persons.take(np.concatenate(left))
+                without.append(stuck + rows.start)
+            persons = persons.take(np.concatenate(without))
             if not persons.n_rows:
                 break
         return persons.n_rows
@@ -232,8 +238,8 @@ class FittedCareers:
         if self.choice is None:
             return self.candidates(persons, 1, rng=rng)
         result = np.empty((persons.n_rows, self.n_periods), dtype=np.int32)
-        for begin in range(0, persons.n_rows, CHOSEN):
-            rows = slice(begin, begin + CHOSEN)
+        for begin in range(0, persons.n_rows, BLOCK_PERSONS):
+            rows = slice(begin, begin + BLOCK_PERSONS)
             people, k = persons.take(rows), self.choice.candidates
             drawn = self.candidates(people, k, rng=rng)
             owner = np.repeat(np.arange(people.n_rows), k)
@@ -245,12 +251,12 @@ class FittedCareers:
         counts = np.repeat(self.lengths.draw_counts(persons, rng=rng), k)
         persons = persons if k == 1 else persons.take(np.repeat(np.arange(persons.n_rows), k))
         result = np.empty((len(counts), self.n_periods), dtype=np.int32)
-        for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
+        for rows in _blocks(counts, MAX_BLOCK_CELLS // self.n_states):
             result[rows] = self._draw_block(counts[rows], persons.take(rows), rng)
         return result
 
     def _draw_block(
-        self, counts: Index, persons: Table, rng: np.random.Generator, restarts: int = RESTARTS
+        self, counts: Index, persons: Table, rng: np.random.Generator, restarts: int = MAX_RESTARTS
     ) -> Codes:
         runs, feasible, stuck = self._runs(counts, persons, rng)
         if not len(stuck):
@@ -261,7 +267,7 @@ class FittedCareers:
         if free.any():
             some, feasible = runs.of_persons(free), feasible.of(free[runs.person])
             result[free] = self._walk(some, feasible, persons.take(free), rng)
-        # Rare: G anew, too, before careers of the data are copied.
+        # rare: draw G again before copying careers of the data
         people = persons.take(stuck)
         if restarts:
             again = self.lengths.draw_counts(people, rng=rng)
@@ -273,30 +279,30 @@ class FittedCareers:
     def _runs(
         self, counts: Index, persons: Table, rng: np.random.Generator
     ) -> tuple[Runs, Feasible, Index]:
-        """Draw Z, feasible states of all runs, and those whom no states fit after many redraws."""
+        """Return runs with drawn lengths, their feasible states, and persons without any."""
         lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
         first = np.cumsum(counts) - counts
         feasible = self.rules.feasible(Runs.without_states(counts, lengths))
         stuck = np.flatnonzero(~feasible.any(first))
-        for _ in range(LENGTH_REDRAWS):
+        for _ in range(MAX_LENGTH_REDRAWS):
             if not len(stuck):
                 break
             stuck_counts = counts[stuck]
             redrawn = self.lengths.draw_lengths(stuck_counts, persons.take(stuck), rng=rng)
             again = Runs.without_states(stuck_counts, redrawn)
-            place = np.repeat(first[stuck], stuck_counts) + again.index
-            lengths[place] = redrawn
+            indices = np.repeat(first[stuck], stuck_counts) + again.index
+            lengths[indices] = redrawn
             possible = self.rules.feasible(again)
-            feasible = feasible.replaced(place, possible)
+            feasible = feasible.replaced(indices, possible)
             stuck = stuck[~possible.any(again.first)]
         return Runs.without_states(counts, lengths), feasible, stuck
 
     def _observed(self, counts: Index, rng: np.random.Generator) -> Codes:
-        """Draw from the reserve, with the same number of runs where there are such careers."""
+        """Draw from the reserve, with the same number of runs if there are such careers."""
         if not len(self.reserve):
             raise ModelError(
-                "no career that the rules allow was found: no confidential career obeys the rules "
-                "on first states and transitions; loosen them"
+                "no career is possible: no confidential career satisfies the rules on first states "
+                "and transitions; relax them"
             )
         owned = to_runs(self.reserve).counts
         rows = rng.integers(len(self.reserve), size=len(counts))
@@ -310,35 +316,35 @@ class FittedCareers:
     def _draw_within(
         self, cells: Cells, persons: Table, rng: np.random.Generator
     ) -> tuple[Codes, BoolArray]:
-        """Draw careers in given cells, shape (n, T), and tell for whom there is one, shape (n,).
+        """Return careers in given cells, shape (n, T), and for which persons one was found, (n,).
 
-        Numbers and lengths of runs are drawn until they fit, then states among those that lead
-        there. The other rows mean nothing.
+        Numbers and lengths of runs are drawn until they are feasible, then states. The other rows
+        have no meaning.
         """
         result = np.zeros((len(cells), self.n_periods), dtype=np.int32)
-        left = np.arange(len(cells))
+        todo = np.arange(len(cells))
         for draws in DRAWS_WITHIN:
-            if not len(left):
+            if not len(todo):
                 break
-            most = BLOCK_CELLS // (len(left) * self.n_periods * self.n_states)
+            most = MAX_BLOCK_CELLS // (len(todo) * self.n_periods * self.n_states)
             copies = max(1, min(draws, most))
-            owner = np.repeat(left, copies)
+            owner = np.repeat(todo, copies)
             people = persons.take(owner)
             counts = self.lengths.draw_counts(people, rng=rng)
             lengths = self.lengths.draw_lengths(counts, people, rng=rng)
             runs = Runs.without_states(counts, lengths)
             wanted = wanted_states(cells[owner], runs, self.n_states, self.out_codes)
             feasible = self.rules.feasible(runs, wanted)
-            fits = feasible.any(runs.first).reshape(len(left), copies)
+            fits = feasible.any(runs.first).reshape(len(todo), copies)
             lucky = np.flatnonzero(fits.any(axis=1))
             chosen = lucky * copies + fits[lucky].argmax(axis=1)
             if len(lucky):
                 is_chosen = np.zeros(len(owner), dtype=bool)
                 is_chosen[chosen] = True
                 some, feasible = runs.of_persons(is_chosen), feasible.of(is_chosen[runs.person])
-                result[left[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
-            left = np.delete(left, lucky)
-        return result, ~np.isin(np.arange(len(cells)), left)
+                result[todo[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
+            todo = np.delete(todo, lucky)
+        return result, ~np.isin(np.arange(len(cells)), todo)
 
     def _walk(
         self, runs: Runs, feasible: Feasible, persons: Table, rng: np.random.Generator
@@ -353,42 +359,44 @@ class FittedCareers:
         for r in range(int(runs.counts.max(initial=0))):
             rows = np.flatnonzero(runs.counts > r)
             at = runs.first[rows] + r
-            places = Places(runs, at, spent[rows], persons.take(rows) if r else persons)
-            runs.state[at] = state = self._states(model, places, feasible, rng)
+            query = RunsToDraw(runs, at, spent[rows], persons.take(rows) if r else persons)
+            runs.state[at] = state = self._states(model, query, feasible, rng)
             spent[rows] += (state[:, None] == model.frequent) * runs.length[at][:, None]
         return to_sequences(runs, self.n_periods)
 
     def _states(
-        self, model: Transitions, places: Places, feasible: Feasible, rng: np.random.Generator
+        self, model: Transitions, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
-        result = np.empty(len(places.at), dtype=np.int32)
-        left, tries = np.arange(len(result)), 0
-        while len(left) and tries <= REDRAWS + len(WIDER_STEPS):
-            steps = WIDER_STEPS[tries - REDRAWS - 1] if tries > REDRAWS else 0
-            # few that are left draw several times at once: the first that is allowed counts
-            copies = 1 if steps else max(1, min(REDRAWS + 1 - tries, FEW_RUNS // len(left)))
+        result = np.empty(len(query.at), dtype=np.int32)
+        todo, tries = np.arange(len(result)), 0
+        while len(todo) and tries <= MAX_REDRAWS + len(WIDER_STEPS):
+            steps = WIDER_STEPS[tries - MAX_REDRAWS - 1] if tries > MAX_REDRAWS else 0
+            # a few runs draw several times at once; the first allowed state counts
+            copies = 1 if steps else max(1, min(MAX_REDRAWS + 1 - tries, MAX_FEW_RUNS // len(todo)))
             tries += copies
-            some = places.take(np.repeat(left, copies))
+            some = query.take(np.repeat(todo, copies))
             state = model.draw(some, steps=steps, rng=rng)
             allowed = feasible.allows(some.at, state)
-            if not places.are_first:
-                allowed &= self.rules.allowed[places.runs.state[some.at - 1], state]
+            if not query.are_first:
+                allowed &= self.rules.allowed[query.runs.state[some.at - 1], state]
             allowed = allowed.reshape(-1, copies)
-            result[left] = state[np.arange(len(left)) * copies + allowed.argmax(axis=1)]
-            left = left[~allowed.any(axis=1)]
-        size = max(1, MASKED_CELLS // self.n_states)
-        for begin in range(0, len(left), size):
-            rows = left[begin : begin + size]
-            result[rows] = self._masked_states(places.take(rows), feasible, rng)
+            result[todo] = state[np.arange(len(todo)) * copies + allowed.argmax(axis=1)]
+            todo = todo[~allowed.any(axis=1)]
+        size = max(1, MAX_MASKED_CELLS // self.n_states)
+        for begin in range(0, len(todo), size):
+            rows = todo[begin : begin + size]
+            result[rows] = self._masked_states(query.take(rows), feasible, rng)
         return result
 
-    def _masked_states(self, places: Places, feasible: Feasible, rng: np.random.Generator) -> Codes:
-        mask = feasible[places.at]
-        if not places.are_first:
-            mask &= self.rules.allowed[places.runs.state[places.at - 1]]
-        odds = self.chain.probabilities(places) * mask
-        # The chain may never have seen what the rules leave: then all that is left is alike.
+    def _masked_states(
+        self, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator
+    ) -> Codes:
+        mask = feasible[query.at]
+        if not query.are_first:
+            mask &= self.rules.allowed[query.runs.state[query.at - 1]]
+        odds = self.chain.probabilities(query) * mask
+        # equal probabilities if the chain has seen none of the allowed states
         odds = np.where(odds.sum(axis=1, keepdims=True) > 0, odds, mask)
         cumulated = np.cumsum(odds, axis=1)
         points = (1.0 - rng.random(len(odds))) * cumulated[:, -1]  # never 0
@@ -396,7 +404,7 @@ class FittedCareers:
 
 
 def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
-    """Cut persons into blocks of at most so many runs (at least one person)."""
+    """Yield blocks of persons with at most ``max_runs`` runs (at least one person)."""
     ends = np.append(0, np.cumsum(counts))
     begin = 0
     while begin < len(counts):
@@ -419,9 +427,8 @@ def fit_careers(
     """Fit the career model to sequences of codes in [0, A), shape (n, T), n and T >= 1.
 
     ``persons`` are n rows of person-level predictors, maybe without columns. ``allowed``, (A, A),
-    says which state may follow which, where a row of False is an absorbing state, and
-    ``first_allowed``, (A,), which may come first. ``out_codes`` are those of absence, used by
-    ``match``; several where absence remembers what was before it.
+    are the allowed transitions (a row of False is an absorbing state), ``first_allowed``, (A,), the
+    allowed first states. ``out_codes`` are the codes of absence, used by ``match``.
 
     Examples
     --------
@@ -450,7 +457,7 @@ def fit_careers(
         out_codes=tuple(int(code) for code in out_codes),
         notes=(*fitted.notes, *lost),
     )
-    if options.candidates > 1 and n >= FEWEST:
+    if options.candidates > 1 and n >= MIN_CHOICE_PERSONS:
         fitted = replace(fitted, choice=_fit_choice(array, fitted, people, options, rng))
     return replace(fitted, notes=fitted.notes + _tried(fitted, people, rng))
 
@@ -499,8 +506,8 @@ def _fit_choice(
     options: CareerOptions,
     rng: np.random.Generator,
 ) -> Choice:
-    """Learn to choose careers; two fits to halves of the persons tell what is copied."""
-    chosen = rng.permutation(len(array))[: 2 * CHOSEN]
+    """Learn the choice of careers; two fits to halves of the persons measure copying."""
+    chosen = rng.permutation(len(array))[: 2 * BLOCK_PERSONS]
     halves = []
     for rows in (chosen[: len(chosen) // 2], chosen[len(chosen) // 2 :]):
         fit = _fit(array[rows], fitted.n_states, persons.take(rows), options, fitted.rules, rng)
@@ -513,7 +520,7 @@ def _fit_choice(
 def _theta(
     runs: Runs, options: CareerOptions, rng: np.random.Generator
 ) -> tuple[float, tuple[str, ...]]:
-    """Return the theta in use, and a note where it was chosen."""
+    """Return the theta in use, and a note if it was chosen."""
     if options.theta != "auto":
         return float(options.theta), ()
     if options.components != "patterns" or runs.n_persons < 2:
@@ -525,7 +532,7 @@ def _theta(
 
 
 def _component_notes(runs: Runs, options: CareerOptions) -> Iterator[str]:
-    """Say where there are fewer patterns than components, and that theta has no effect."""
+    """Yield notes on fewer patterns than components, and on a theta without effect."""
     if options.components == "patterns":
         return
     groups = [np.flatnonzero(runs.counts == count) for count in np.unique(runs.counts)]
@@ -533,8 +540,8 @@ def _component_notes(runs: Runs, options: CareerOptions) -> Iterator[str]:
     reduced = sum(len(distinct) < options.components for distinct in patterns)
     if reduced:
         yield (
-            f"components ({options.components}) is more than the distinct patterns of careers with "
-            f"{reduced} of the numbers of runs: they have one component for each pattern"
+            f"components ({options.components}) exceeds the number of distinct patterns for "
+            f"{reduced} of the numbers of runs: there, every pattern has one component"
         )
     if options.theta not in ("auto", CareerOptions.theta):
         shown = "inf" if options.theta == math.inf else options.theta
@@ -550,19 +557,18 @@ def _fit_trees(
     options: CareerOptions,
     rng: np.random.Generator,
 ) -> StateTrees:
-    """Grow the trees of states on lengths that are blurred as those of drawn careers will be.
+    """Grow the trees of states on run lengths that are drawn as in synthetic careers.
 
-    The trees learn W given Z from (W, Z) of the persons with Z redrawn from the own component,
-    hence from the joint distribution that the model has, and see in the fit what they will see in
-    a draw. With few persons each enters several times, so that the blur is averaged.
+    Z is redrawn from the component of each person, so that fit and draws have the same distribution
+    of lengths. With few persons each person enters several times.
     """
     exact = lengths.components[0].theta == np.inf and options.components == "patterns"
-    copies = 1 if exact else int(np.clip(COPIED_RUNS // len(runs.length), 1, options.copies))
+    copies = 1 if exact else int(np.clip(MAX_COPIED_RUNS // len(runs.length), 1, options.copies))
     counts, state = np.tile(runs.counts, copies), np.tile(runs.state, copies)
     length = lengths.redraw(counts, np.tile(component, copies), rng=rng)
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
-    many = min(LEAF_OF_STATE * len(np.unique(runs.state)), runs.n_persons // 2)
-    leaf = options.min_leaf or max(LEAST_LEAF, many)
+    many = min(LEAF_RUNS_PER_STATE * len(np.unique(runs.state)), runs.n_persons // 2)
+    leaf = options.min_leaf or max(MIN_LEAF_RUNS, many)
     tree = Cart(
         min_leaf=leaf * copies,
         even=options.even,
@@ -574,34 +580,33 @@ def _fit_trees(
 
 
 def _reserve(array: Codes, runs: Runs, rules: Rules, rng: np.random.Generator) -> Codes:
-    """Keep a few observed careers that obey the rules, for every number of runs."""
-    kept = []
+    """Return a few observed careers that satisfy the rules, for every number of runs."""
+    chosen = []
     for count in np.unique(runs.counts).tolist():
-        rows = rng.permutation(np.flatnonzero(runs.counts == count))[: 50 * RESERVE]
+        rows = rng.permutation(np.flatnonzero(runs.counts == count))[: 50 * RESERVE_CAREERS]
         rows = rows[~rules.violations(array[rows])]
-        kept.append(rows[:RESERVE])
-    return np.asarray(array[np.concatenate(kept)])
+        chosen.append(rows[:RESERVE_CAREERS])
+    return np.asarray(array[np.concatenate(chosen)])
 
 
 def _tried(fitted: FittedCareers, persons: Table, rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw some careers to tell what cannot be kept."""
-    n = min(persons.n_rows, TRIALS)
+    """Return notes on problems of trial draws."""
+    n = min(persons.n_rows, N_TRIAL_CAREERS)
     few = persons.take(np.sort(rng.permutation(persons.n_rows)[:n]))
     notes = []
     stuck = fitted.count_observed(few, rng=rng)
     if stuck:
         notes.append(
-            f"of {n} careers drawn to try, {stuck} found no states that the rules and the periods "
-            "of the states allow, and would be careers of confidential persons; loosen the rules, "
-            "or raise theta"
+            f"in a trial of {n} careers, {stuck} had no states that the rules and the periods of "
+            "states allow; they would be copied from confidential persons; relax the rules, or "
+            "raise theta"
         )
     if fitted.quota is not None and len(fitted.reserve):
         cells = match_cells(fitted.sample(few, n, rng=rng), fitted.out_codes)
         empty = unfilled(fitted.quota, cells)
         if empty:
             notes.append(
-                f"match: of {n} careers drawn to try, {empty} found no place, and as many places "
-                "stayed empty, since hardly any run lengths lead there; raise oversample, or lower "
-                "theta"
+                f"match: in a trial of {n} careers, {empty} did not match the counts, since drawn "
+                "run lengths rarely fit them; raise oversample, or lower theta"
             )
     return tuple(notes)

@@ -1,6 +1,6 @@
-"""G and Z: how many runs a person has and how long they last.
+"""Number G and lengths Z of the runs of a person.
 
-A composition is the excess (length less 1) of each of the G runs of a person over T periods; its
+A composition is the excess (length minus 1) of each of the G runs of a person over T periods; its
 probability is the mass of its cell under a density on the simplex.
 """
 
@@ -31,11 +31,11 @@ from synthesizer.models.careers.runs import Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_rising
 
-POINTS = 128  # in a cell
-CANDIDATES = 2048  # offsets tried to find so many inside the simplex
-FEW_COMPOSITIONS = 5_000
-LEAST_POINTS, MAX_POINTS = 65_536, 400_000  # on a simplex
-BLOCK = 4_000_000
+POINTS_PER_CELL = 128
+N_OFFSETS = 2048  # candidates for points of a cell
+MAX_SIMPLEX_CELLS = 5_000
+MIN_POINTS, MAX_POINTS = 65_536, 400_000  # on a simplex
+BLOCK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class CellPoints:
         begin = 0
         while begin < m:
             base = self._ends[begin] - self.sizes[begin]
-            room = base + max(BLOCK // len(alpha), self.sizes[begin])
+            room = base + max(BLOCK_CELLS // len(alpha), self.sizes[begin])
             end = max(int(np.searchsorted(self._ends, room, side="right")), begin + 1)
             values = log_densities(self.logs[base : self._ends[end - 1]], alpha)
             values += np.repeat(self.log_volume[begin:end], self.sizes[begin:end])[:, None]
@@ -83,7 +83,7 @@ def cell_points(excess: IntArray) -> CellPoints:
         ones = np.ones(len(excess), dtype=np.int64)
         return CellPoints(np.zeros((len(excess), 1)), ones, np.zeros(len(excess)))
     log_n_cells = float(log_n_compositions(total + n_parts, n_parts))
-    if log_n_cells <= np.log(FEW_COMPOSITIONS):
+    if log_n_cells <= np.log(MAX_SIMPLEX_CELLS):
         return _points_of_simplex(excess, total, round(np.exp(log_n_cells)))
     return _points_of_cells(excess, total)
 
@@ -94,7 +94,7 @@ def _cell_offsets(count: int) -> FloatArray:
     A point that is uniform modulo the lattice, minus its nearest lattice point, is uniform in the
     cell.
     """
-    uniform = _kronecker(CANDIDATES, count - 1)
+    uniform = _kronecker(N_OFFSETS, count - 1)
     points = np.column_stack([uniform, -uniform.sum(axis=1)])
     return np.asarray(points - nearest(points, 0))
 
@@ -114,7 +114,7 @@ def _kronecker(size: int, dimension: int) -> FloatArray:
 def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints:
     """Spread points over the simplex (gaps of sorted uniforms) and keep those in the cells."""
     n_parts = excess.shape[1]
-    size = min(max(POINTS * n_cells, LEAST_POINTS), MAX_POINTS)
+    size = min(max(POINTS_PER_CELL * n_cells, MIN_POINTS), MAX_POINTS)
     uniform = np.sort(_kronecker(size, n_parts - 1), axis=1)
     points = np.diff(np.pad(uniform, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1))), axis=1)
     points = np.vstack([np.maximum(points, 1e-12), centre(excess)])  # no cell stays empty
@@ -122,8 +122,8 @@ def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints
     codes = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     code_of_cell, owner = codes[: len(excess)], codes[len(excess) :]
     sorter = np.argsort(code_of_cell)
-    place = np.minimum(np.searchsorted(code_of_cell, owner, sorter=sorter), len(code_of_cell) - 1)
-    which = sorter[place]
+    at = np.minimum(np.searchsorted(code_of_cell, owner, sorter=sorter), len(code_of_cell) - 1)
+    which = sorter[at]
     mine = code_of_cell[which] == owner
     order = np.argsort(which[mine], kind="stable")
     sizes = np.bincount(which[mine], minlength=len(excess))
@@ -140,8 +140,8 @@ def _points_of_cells(excess: IntArray, total: int) -> CellPoints:
     for i, middle in enumerate(centre(excess)):
         points = middle + offsets
         inside = np.flatnonzero((points > 0).all(axis=1))
-        log_volume[i] += np.log(max(len(inside), 0.5) / CANDIDATES)
-        chosen = points[inside[:POINTS]] if len(inside) else middle[None, :]
+        log_volume[i] += np.log(max(len(inside), 0.5) / N_OFFSETS)
+        chosen = points[inside[:POINTS_PER_CELL]] if len(inside) else middle[None, :]
         logs.append(np.log(chosen))
         sizes[i] = len(chosen)
     return CellPoints(np.vstack(logs), sizes, log_volume)
@@ -149,10 +149,10 @@ def _points_of_cells(excess: IntArray, total: int) -> CellPoints:
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """K Dirichlet distributions around patterns, or with parameters of their own.
+    """K Dirichlet distributions around patterns, or with fitted parameters.
 
     Components are sorted by the first principal component of their means, so that neighbours
-    are alike.
+    are similar.
     """
 
     total: int
@@ -205,9 +205,9 @@ class Components:
 
 
 def distinct_patterns(excess: IntArray) -> tuple[Index, Index]:
-    """Return the distinct rows, shape (P, G), and which of them each person has, shape (m,).
+    """Return the distinct rows, shape (P, G), and the number of each person's row, shape (m,).
 
-    They are in the order of their first principal component.
+    Rows are sorted by their first principal component.
     """
     patterns, member = np.unique(np.asarray(excess, np.int64), axis=0, return_inverse=True)
     order = _principal_order(patterns, np.bincount(member.reshape(-1)))
@@ -219,7 +219,7 @@ def fitted_components(
 ) -> tuple[Components, Index]:
     """Fit K components by EM and draw the component of each person given the pattern.
 
-    Returns those that at least one person is drawn into, and the component of each, shape (m,).
+    Return the components with at least one person, and the component of each person, shape (m,).
     """
     total = int(patterns[0].sum())
     mixture = fit_mixture(
@@ -239,13 +239,13 @@ def fitted_components(
     means = mixture.alpha / mixture.alpha.sum(axis=1, keepdims=True)
     order = _principal_order(means, mixture.weights)
     order = order[np.isin(order, component)]
-    place = np.full(len(mixture.alpha), -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Components(total, alpha=mixture.alpha[order]), place[component]
+    index = np.full(len(mixture.alpha), -1, dtype=np.int64)
+    index[order] = np.arange(len(order))
+    return Components(total, alpha=mixture.alpha[order]), index[component]
 
 
 def _principal_order(points: npt.NDArray[Any], weights: npt.NDArray[Any]) -> Index:
-    """Sort points by their score on the first principal component (ties: as they come)."""
+    """Return the order of points by their score on the first principal component."""
     share = weights / weights.sum()
     centred = points - share @ points
     values, vectors = np.linalg.eigh((centred * share[:, None]).T @ centred)
@@ -256,7 +256,7 @@ def _principal_order(points: npt.NDArray[Any], weights: npt.NDArray[Any]) -> Ind
 
 @dataclass(frozen=True, eq=False)
 class FittedLengths:
-    """G by a tree on the persons (observed frequencies without predictors), then Z given G."""
+    """G by a tree on features of persons, or by observed frequencies; then Z given G."""
 
     n_periods: int
     """T."""
@@ -321,13 +321,13 @@ def fit_lengths(
 ) -> tuple[FittedLengths, Index]:
     """Fit G and Z to n persons; also return the component of each, shape (n,).
 
-    ``n_components`` are fitted by EM for each number of runs; None puts one on each pattern, as
-    narrow as ``theta`` says.
+    ``n_components`` are fitted by EM for each number of runs; None puts one on each pattern, with
+    concentration ``theta``.
     """
-    groups, position = np.unique(runs.counts, return_inverse=True)
+    groups, index = np.unique(runs.counts, return_inverse=True)
     levels = tuple(str(i) for i in range(len(groups)))
     variable = Variable(name="runs", kind=Kind.CATEGORICAL, levels=levels)
-    target = Column(variable, position.reshape(-1).astype(np.int32))
+    target = Column(variable, index.reshape(-1).astype(np.int32))
     count_tree = tree.fit(persons, target, rng=rng)
     component = np.empty(runs.n_persons, dtype=np.int64)
     trees, parts = [], []
@@ -356,13 +356,13 @@ def _check_donors(tree: FittedCart, n_values: int) -> None:
 THETAS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 N_FOLDS = 5
 MAX_PERSONS = 400  # of one number of runs: the work grows with the square of the distinct patterns
-OWN_DRAWS = 256
-LEAST = 1e-300
+DRAWS_PER_PATTERN = 256
+MIN_MASS = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Persons with the same number of runs, and the folds they are in."""
+    """Persons with the same number of runs, by fold."""
 
     patterns: Index
     """Distinct compositions, shape (P, G)."""
@@ -370,16 +370,15 @@ class Group:
     """Persons of each fold with each pattern, shape (F, P)."""
 
     def splits(self) -> Iterator[tuple[Index, Index]]:
-        """Yield the counts of patterns to fit to and to judge by, each of shape (P,)."""
+        """Yield the counts of patterns of training and holdout persons, each of shape (P,)."""
         for held in self.folds:
             yield self.folds.sum(axis=0) - held, held
 
 
 def held_out_groups(runs: Runs, *, rng: np.random.Generator) -> list[Group]:
-    """Split persons into folds of about equal size and gather them by their number of runs.
+    """Return persons in folds of about equal size, grouped by their number of runs.
 
-    Of many persons with the same number of runs a random sample is used; more persons would bear a
-    somewhat larger theta.
+    Large groups are sampled; with more persons theta would be slightly larger.
     """
     n_folds = min(N_FOLDS, runs.n_persons)
     fold = rng.permutation(np.arange(runs.n_persons) % n_folds)
@@ -416,25 +415,25 @@ def _pattern_masses(
 ) -> FloatArray:
     """Return the mass of each pattern's cell under each pattern's component, shape (P, P).
 
-    The mass of a component's own cell is the share of its draws that fall into it: with a large
-    theta it is too narrow for the points that fill the cell.
+    On the diagonal it is the share of draws in the cell: with a large theta the component is too
+    narrow for the points that fill the cell.
     """
     if patterns.shape[1] == 1:
         return np.ones((1, 1))
     total = int(patterns[0].sum())
     alpha = 1.0 + theta * (total + 1) * centre(patterns)
     masses = points.masses(alpha)
-    drawn = draw_dirichlet(np.repeat(alpha, OWN_DRAWS, axis=0), rng=rng)
-    targets = np.repeat(patterns, OWN_DRAWS, axis=0)
+    drawn = draw_dirichlet(np.repeat(alpha, DRAWS_PER_PATTERN, axis=0), rng=rng)
+    targets = np.repeat(patterns, DRAWS_PER_PATTERN, axis=0)
     hits: BoolArray = (cell(drawn, total) == targets).all(axis=1)
-    share = (hits.reshape(-1, OWN_DRAWS).sum(axis=1) + 0.5) / (OWN_DRAWS + 1)
-    # Few hits: then the component is wide and the points do well.
-    own_mass = np.where(share > 0.1, share, masses.diagonal())
-    np.fill_diagonal(masses, own_mass)
+    share = (hits.reshape(-1, DRAWS_PER_PATTERN).sum(axis=1) + 0.5) / (DRAWS_PER_PATTERN + 1)
+    # with few hits the component is wide, and the points are precise
+    diagonal = np.where(share > 0.1, share, masses.diagonal())
+    np.fill_diagonal(masses, diagonal)
     return masses
 
 
 def log_likelihood(held: Index, mass: FloatArray) -> float:
     """Return the log likelihood of persons held out under the masses of their patterns."""
     seen = held > 0
-    return float(held[seen] @ np.log(np.maximum(mass[seen], LEAST)))
+    return float(held[seen] @ np.log(np.maximum(mass[seen], MIN_MASS)))

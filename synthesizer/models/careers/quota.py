@@ -1,7 +1,7 @@
-"""Exact joint counts of the first and last periods at work, and the states then.
+"""Exact joint counts of the first and last periods at work and their states.
 
 A cell is a row (first period at work, its state, last period at work, its state), -1 for persons
-who never work. Absence may have several codes, where it remembers the state before it.
+who never work. Absence may have several codes, by the state before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Cells = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Quota:
-    """How many careers shall lie in each of C cells."""
+    """The wanted number of careers in each of C cells."""
 
     cells: Cells
     """Distinct rows, shape (C, 4)."""
@@ -42,7 +42,7 @@ class Quota:
         return cls(cells, counts.astype(np.int64))
 
     def scaled(self, n: int) -> Index:
-        """Return counts for n careers: in proportion, largest remainders."""
+        """Return proportional counts for n careers, by largest remainders."""
         exact = self.counts * (n / self.counts.sum())
         base = np.floor(np.round(exact, 9)).astype(np.int64)
         order = np.argsort(base - exact, kind="stable")
@@ -65,25 +65,25 @@ def match_cells(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Cells:
 def fit_quota(
     sequences: Codes, out_codes: Sequence[int], rules: Rules
 ) -> tuple[Quota | None, tuple[str, ...]]:
-    """Return the cells that careers within the rules can have, and a note on what is left out.
+    """Return the quota of cells that the rules allow, and a note on persons in other cells.
 
-    The places of the others are shared out in proportion.
+    The counts of the other cells go to the allowed ones in proportion.
     """
     quota = Quota.of(sequences, out_codes)
     obeys = ~rules.violations(sequences)
     had = Quota.of(sequences[obeys], out_codes).cells if obeys.any() else quota.cells[:0]
-    possible = _places(had, quota.cells) < len(had)
+    possible = _rows_of(had, quota.cells) < len(had)
     doubtful = np.flatnonzero(~possible)
     possible[doubtful] = possible_cells(quota.cells[doubtful], rules, out_codes)
     if possible.all():
         return quota, ()
     persons = int(quota.counts[~possible].sum())
     note = (
-        f"match: {persons} confidential persons have a first and last period and state between "
-        "which the rules allow no career; their places go to the others in proportion"
+        f"match: the rules allow no career with the first and last period and state of {persons} "
+        "confidential persons; their counts go to the other combinations in proportion"
     )
-    kept = Quota(quota.cells[possible], quota.counts[possible]) if possible.any() else None
-    return kept, (note,)
+    reduced = Quota(quota.cells[possible], quota.counts[possible]) if possible.any() else None
+    return reduced, (note,)
 
 
 def draw_matched(
@@ -97,42 +97,42 @@ def draw_matched(
     is_owned: bool,
     rng: np.random.Generator,
 ) -> Codes:
-    """Draw n careers that fill the quota; places that stay empty are drawn for on purpose.
+    """Draw n careers that fill the quota.
 
-    ``draw`` draws a career for each of some persons, 0 to n - 1, at first ``oversample`` times for
-    everybody; ``draw_within`` draws careers in given cells, and tells for whom there is one.
-    ``is_owned`` says whether careers depend on persons.
+    ``draw`` draws a career for each of some persons, 0 to n - 1, first ``oversample`` times for
+    each. ``draw_within`` then draws careers in the cells that are not full, and returns for which
+    persons it found one. ``is_owned``: whether careers depend on persons.
     """
     people = np.tile(np.arange(n), oversample)
     drawn = draw(people)
     owners = people if is_owned else None
     chosen = drawn[take_quota(quota, match_cells(drawn, out_codes), owners, n, rng=rng)]
-    which, room = _places_and_room(quota, match_cells(chosen, out_codes), n)
+    which, room = _rows_and_room(quota, match_cells(chosen, out_codes), n)
     over = np.flatnonzero(_rank(which) >= room[which])
     if len(over):
         empty = room - np.bincount(np.delete(which, over), minlength=len(room))
-        places = rng.permutation(np.repeat(np.arange(len(room)), empty))
-        more, is_drawn = draw_within(over, quota.cells[places])
+        wanted = rng.permutation(np.repeat(np.arange(len(room)), empty))
+        more, is_drawn = draw_within(over, quota.cells[wanted])
         chosen[over[is_drawn]] = more[is_drawn]
     return chosen
 
 
 def unfilled(quota: Quota, cells: Cells) -> int:
-    """Return for how many of n drawn careers the quota has no place, so as many stay empty."""
-    which, room = _places_and_room(quota, cells, len(cells))
+    """Return the number of n drawn careers that exceed the quota of their cell."""
+    which, room = _rows_and_room(quota, cells, len(cells))
     return int((_rank(which) >= room[which]).sum())
 
 
 def take_quota(
     quota: Quota, candidates: Cells, owners: Index | None, n: int, *, rng: np.random.Generator
 ) -> Index:
-    """Choose n candidates that fill the quota; what stays empty is filled at random.
+    """Choose n candidates that fill the quota as far as possible, the others at random.
 
     ``candidates`` are the cells of m >= n careers. ``owners``, shape (m,), are the persons, 0 to
-    n - 1, with whose predictors they were drawn: every person keeps one of the own candidates. None
-    if careers do not depend on persons.
+    n - 1, whose predictors were used; every person receives one of the careers drawn for that
+    person. None if careers do not depend on persons.
     """
-    which, room = _places_and_room(quota, candidates, n)
+    which, room = _rows_and_room(quota, candidates, n)
     if owners is None:
         return _take_any(room, which, n, rng)
     return _take_own(room, which, owners, n, rng)
@@ -140,14 +140,14 @@ def take_quota(
 
 def _take_any(room: Index, which: Index, n: int, rng: np.random.Generator) -> Index:
     order = rng.permutation(len(which))
-    kept = _rank(which[order]) < room[which[order]]
-    chosen, left_over = order[kept], order[~kept]
-    chosen = np.concatenate([chosen, left_over[: n - len(chosen)]])
+    fits = _rank(which[order]) < room[which[order]]
+    chosen, others = order[fits], order[~fits]
+    chosen = np.concatenate([chosen, others[: n - len(chosen)]])
     return rng.permutation(chosen)
 
 
 def _take_own(room: Index, which: Index, owners: Index, n: int, rng: np.random.Generator) -> Index:
-    """Go through the candidates of all persons round by round."""
+    """Choose among the candidates of all persons, round by round."""
     order = rng.permutation(len(which))
     order = order[np.argsort(owners[order], kind="stable")]
     turn = _rank(owners[order])
@@ -156,30 +156,32 @@ def _take_own(room: Index, which: Index, owners: Index, n: int, rng: np.random.G
     for number in range(int(turn.max(initial=-1)) + 1):
         mine = order[turn == number]
         mine = rng.permutation(mine[result[owners[mine]] < 0])
-        kept = mine[_rank(which[mine]) < room[which[mine]]]
-        result[owners[kept]] = kept
-        room -= np.bincount(which[kept], minlength=len(room))
-    left = result < 0
-    result[left] = order[turn == 0][left]  # any of the own candidates: they are in random order
+        taken = mine[_rank(which[mine]) < room[which[mine]]]
+        result[owners[taken]] = taken
+        room -= np.bincount(which[taken], minlength=len(room))
+    is_open = result < 0
+    result[is_open] = order[turn == 0][
+        is_open
+    ]  # any of the own candidates: they are in random order
     return result
 
 
-def _places_and_room(quota: Quota, cells: Cells, n: int) -> tuple[Index, Index]:
-    """Return the place of each cell in the quota, and the room of places; the last has none."""
-    return _places(quota.cells, cells), np.append(quota.scaled(n), 0)
+def _rows_and_room(quota: Quota, cells: Cells, n: int) -> tuple[Index, Index]:
+    """Return the row of each cell in the quota, and the counts of rows; 0 for unknown cells."""
+    return _rows_of(quota.cells, cells), np.append(quota.scaled(n), 0)
 
 
-def _places(cells: Cells, candidates: Cells) -> Index:
-    """Return the row of ``cells`` that equals each candidate, len(cells) where none does."""
+def _rows_of(cells: Cells, candidates: Cells) -> Index:
+    """Return the row of ``cells`` that equals each candidate, len(cells) for none."""
     both = np.concatenate([cells, candidates])
     codes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
-    place = np.full(int(codes.max()) + 1, len(cells), dtype=np.int64)
-    place[codes[: len(cells)]] = np.arange(len(cells))
-    return place[codes[len(cells) :]]
+    row_of = np.full(int(codes.max()) + 1, len(cells), dtype=np.int64)
+    row_of[codes[: len(cells)]] = np.arange(len(cells))
+    return row_of[codes[len(cells) :]]
 
 
 def _rank(groups: Index) -> Index:
-    """Return how many earlier rows have the same group, shape (m,)."""
+    """Return the number of earlier rows with the same group, shape (m,)."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     begin = np.searchsorted(ordered, ordered)  # where the group of each row begins
@@ -189,15 +191,15 @@ def _rank(groups: Index) -> Index:
 
 
 def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> BoolArray:
-    """Return for which cells there is a career, whatever its number of runs, shape (m,)."""
+    """Return the cells that have a possible career with any number of runs, shape (m,)."""
     n_states, n_periods = rules.until.shape
     exists = np.asarray(rules.until > np.arange(n_periods)).T
     absence = exists & np.isin(np.arange(n_states), np.asarray(out_codes, dtype=np.int64))
-    until = np.empty((n_periods + 1, n_states), dtype=bool)  # what may come after absence alone
+    until = np.empty((n_periods + 1, n_states), dtype=bool)  # states possible after absence only
     until[0] = rules.first
     for period in range(n_periods):
         until[period + 1] = _moved((until[period] & absence[period])[None, :], rules.steps)[0]
-    since = np.empty((n_periods + 1, n_states), dtype=bool)  # after what it may be absence alone
+    since = np.empty((n_periods + 1, n_states), dtype=bool)  # states possible before absence only
     since[-1] = True
     for period in range(n_periods - 1, -1, -1):
         since[period] = _moved((since[period + 1] & absence[period])[None, :], rules.steps.T)[0]
@@ -221,12 +223,12 @@ def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> Bool
 
 
 def _moved(reached: BoolArray, steps: BoolArray) -> BoolArray:
-    """Return the states one period after those that were reached, shape (k, A)."""
+    """Return the states that are possible one period later, shape (k, A)."""
     return np.asarray(reached.astype(np.float32) @ steps.astype(np.float32) > 0)
 
 
 def wanted_states(cells: Cells, runs: Runs, n_states: int, out_codes: Sequence[int]) -> BoolArray:
-    """Return the states that runs may have so that careers lie in given cells, shape (R, A)."""
+    """Return the states of runs for careers in given cells, shape (R, A)."""
     start, end = runs.start, runs.start + runs.length
     begin, first_state, last, last_state = cells[runs.person].T
     result = np.ones((len(start), n_states), dtype=bool)

@@ -1,9 +1,8 @@
-"""Sequences as runs, which is (G, Z, W) of the career model, and the states that runs may have.
+"""Sequences as runs, that is (G, Z, W) of the career model, and the feasible states of runs.
 
-A run is a stretch of periods in one state. A person's sequence and the triple (G, Z, W) determine
-each other: G is the number of runs, Z the periods at which a new run starts (equivalently the
-lengths of the runs, which sum to T), W the states of the runs. Persons have different numbers of
-runs, so runs are kept as flat arrays, person after person.
+A run is a number of successive periods in one state. A person's sequence and the triple (G, Z, W)
+determine each other: G is the number of runs, Z their lengths, which sum to T, W their states.
+Persons have different numbers of runs, so runs are stored as flat arrays, person after person.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class Runs:
     length: Index
     """Periods that each run lasts, >= 1; those of a person sum to T; shape (R,)."""
     state: Codes
-    """W: the state of each run; shape (R,), or (0,) where only lengths are known."""
+    """W: the state of each run; shape (R,), or (0,) if only lengths are known."""
 
     @classmethod
     def without_states(cls, counts: Index, length: Index) -> Runs:
-        """Return runs of which only numbers and lengths are known."""
+        """Return runs without states."""
         return cls(counts, length, np.empty(0, dtype=np.int32))
 
     @cached_property
@@ -79,7 +78,7 @@ class Runs:
         return np.asarray(self.length[self.first[persons][:, None] + np.arange(count)])
 
     def of_persons(self, chosen: BoolArray) -> Runs:
-        """Return the runs of some persons, of whom only numbers and lengths are known."""
+        """Return the runs of some persons, without states."""
         return Runs.without_states(self.counts[chosen], self.length[chosen[self.person]])
 
     def state_before(self, at: Index, steps: int, none: int) -> Codes:
@@ -89,8 +88,8 @@ class Runs:
 
     def length_after(self, at: Index, steps: int) -> Index:
         """Return the length ``steps`` runs after (before, if negative) those at ``at``, else 0."""
-        place = self.index[at] + steps
-        inside = (place >= 0) & (place < self.counts[self.person[at]])
+        position = self.index[at] + steps
+        inside = (position >= 0) & (position < self.counts[self.person[at]])
         return np.where(inside, self.length[np.clip(at + steps, 0, len(self.length) - 1)], 0)
 
 
@@ -114,25 +113,25 @@ def to_sequences(runs: Runs, n_periods: int) -> Codes:
 
 
 def check_sequences(sequences: npt.ArrayLike, n_states: int) -> Codes:
-    """Return sequences as int32 codes; raises DataError if they are not what a fit needs."""
+    """Return sequences as int32 codes; raises DataError if they are no codes of states."""
     array = np.asarray(sequences)
     if array.ndim != 2 or 0 in array.shape:
         raise DataError("sequences must have at least one person and one period")
     if not np.issubdtype(array.dtype, np.integer):
-        raise DataError("sequences must hold whole codes of states")
+        raise DataError("sequences must be whole numbers, the codes of states")
     if array.min() < 0 or array.max() >= n_states:
-        raise DataError(f"sequences must hold codes of states from 0 to {n_states - 1}")
+        raise DataError(f"codes of states must be from 0 to {n_states - 1}")
     return array.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Feasible:
-    """Which of A states each of R runs may have, kept once for runs that may have the same."""
+    """The feasible states of R runs, stored once for runs with the same future (course)."""
 
     states: BoolArray
-    """Of each course that careers may take from a run on, shape (courses, A)."""
+    """Feasible states of each course, shape (courses, A)."""
     course: Index
-    """Of each run, shape (R,)."""
+    """Course of each run, shape (R,)."""
 
     def __getitem__(self, at: IntArray) -> BoolArray:
         """Return the states of the runs at some positions, shape (m, A)."""
@@ -152,7 +151,7 @@ class Feasible:
         return Feasible(self.states, self.course[chosen])
 
     def replaced(self, at: IntArray, other: Feasible) -> Feasible:
-        """Return the same with the runs at some positions replaced."""
+        """Return a copy with other states for the runs at some positions."""
         course = self.course.copy()
         course[at] = len(self.states) + other.course
         return Feasible(np.concatenate([self.states, other.states]), course)
@@ -163,14 +162,11 @@ class Rules:
     """Rules that every drawn career obeys, for A states and T periods."""
 
     until: npt.NDArray[np.int32]
-    """For each state and period, shape (A, T): the period before which a run of this state that
-    starts here must end, since then nobody of the confidential data is in it; the period itself if
-    nobody is in it at once."""
+    """First period without the state in the data, from each period on; shape (A, T)."""
     allowed: BoolArray
-    """Which state may follow which, shape (A, A); the diagonal is False, and a row of False is an
-    absorbing state."""
+    """Allowed transitions, shape (A, A); False on the diagonal and after absorbing states."""
     first: BoolArray
-    """Which state may come first, shape (A,)."""
+    """Allowed first states, shape (A,)."""
 
     def __post_init__(self) -> None:
         n, n_periods = len(self.first), self.until.shape[-1]
@@ -188,14 +184,14 @@ class Rules:
         return len(self.until)
 
     def as_seen(self, sequences: npt.NDArray[np.int32]) -> Rules:
-        """Return the rules without transitions that no sequence has, shape (n, T)."""
+        """Return the rules without transitions that are absent from sequences, shape (n, T)."""
         seen = np.zeros_like(self.allowed)
         seen[sequences[:, :-1], sequences[:, 1:]] = True
         return replace(self, allowed=self.allowed & seen)
 
     @cached_property
     def steps(self) -> BoolArray:
-        """Which state may be there one period after which, shape (A, A)."""
+        """Allowed states one period later, including staying, shape (A, A)."""
         return np.asarray(self.allowed | np.eye(self.n_states, dtype=bool))
 
     def supported(self, start: IntArray, length: IntArray) -> BoolArray:
@@ -203,11 +199,11 @@ class Rules:
         return np.asarray(self.until.T[start] >= (start + length)[:, None])
 
     def feasible(self, runs: Runs, within: BoolArray | None = None) -> Feasible:
-        """Return which states each run may have so that the career can go on.
+        """Return the states of each run with which the career can continue to its end.
 
-        ``within``, shape (R, A), says which states are wanted; all by default. Without it runs with
-        equal lengths from there on have the same states, so that each such course is asked about
-        once, the last runs of careers first.
+        ``within``, shape (R, A), are the wanted states; all by default. Without it, runs with equal
+        lengths from there on (a course) have the same states, which are computed once, starting
+        from the last runs of careers.
         """
         if within is None:
             return self._by_course(runs)
@@ -222,22 +218,22 @@ class Rules:
         course = np.zeros(len(runs.length), dtype=np.int64)
         tables = [np.zeros((0, self.n_states), dtype=bool)]
         last, n_before = runs.first + runs.counts - 1, 0
-        for left in range(int(runs.counts.max(initial=0))):
-            at = last[runs.counts > left] - left
-            later = course[at + 1] - n_before if left else np.zeros_like(at)
-            own = np.stack([runs.start[at], runs.length[at], later, runs.index[at] == 0])
-            _, chosen, place = np.unique(
-                np.ravel_multi_index(tuple(own), tuple(own.max(axis=1) + 1)),
+        for runs_after in range(int(runs.counts.max(initial=0))):
+            at = last[runs.counts > runs_after] - runs_after
+            later = course[at + 1] - n_before if runs_after else np.zeros_like(at)
+            course_keys = np.stack([runs.start[at], runs.length[at], later, runs.index[at] == 0])
+            _, chosen, position = np.unique(
+                np.ravel_multi_index(tuple(course_keys), tuple(course_keys.max(axis=1) + 1)),
                 return_index=True,
                 return_inverse=True,
             )
-            start, length, later, is_first = own[:, chosen]
+            start, length, later, is_first = course_keys[:, chosen]
             states = self.supported(start, length)
             states[is_first == 1] &= self.first
-            if left:
+            if runs_after:
                 states &= self._has_successor(tables[-1])[later]
             n_before = sum(map(len, tables))
-            course[at] = n_before + place
+            course[at] = n_before + position
             tables.append(states)
         return Feasible(np.concatenate(tables), course)
 
@@ -251,7 +247,7 @@ class Rules:
 
     @cached_property
     def _sparse(self) -> tuple[sparse.csr_array, bool]:
-        """Return the transitions that are forbidden or those that are allowed: the fewer."""
+        """Return the forbidden or the allowed transitions, whichever are fewer."""
         is_forbidden = bool(self.allowed.mean() > 0.5)
         chosen = ~self.allowed if is_forbidden else self.allowed
         return sparse.csr_array(chosen.astype(np.float32)), is_forbidden
@@ -268,7 +264,7 @@ def fit_rules(
     allowed: npt.ArrayLike | None = None,
     first_allowed: npt.ArrayLike | None = None,
 ) -> Rules:
-    """Learn from sequences, shape (n, T), when each state exists; take over the user's rules.
+    """Return the user's rules with the periods in which each state occurs in sequences, (n, T).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""W: models of the states of runs, the paper's chain of order one and trees on the history.
+"""States W of runs: the first-order Markov chain of the paper, and trees on the history.
 
 A is the number of states.
 """
@@ -18,12 +18,12 @@ from synthesizer.models.careers.runs import Codes, Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_codes, check_rising
 
-LARGEST_KEY = 2**62
+MAX_KEY = 2**62
 
 
 def cell_keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> Index:
     """Pack columns of codes into one number per row (mixed radix), shape (n,)."""
-    if math.prod(sizes) > LARGEST_KEY:
+    if math.prod(sizes) > MAX_KEY:
         raise ValueError("sequences have too many periods and states for the Markov chain")
     return np.asarray(np.ravel_multi_index(tuple(columns), tuple(sizes)))
 
@@ -35,7 +35,7 @@ class CountTable:
     cells: Index
     """Keys of the cells, ascending; shape (C,)."""
     ends: Index
-    """Where the entries of each cell end; shape (C,)."""
+    """Position after the last entry of each cell; shape (C,)."""
     states: Codes
     """State of each entry; shape (E,)."""
     counts: Index
@@ -48,7 +48,7 @@ class CountTable:
             raise ValueError("tables of counts must have one end for each cell")
         if self.states.ndim != 1 or self.states.shape != self.counts.shape or self.states.min() < 0:
             raise ValueError("tables of counts must have a count for each state")
-        if self.counts.min() < 1 or float(self.counts.sum(dtype=np.float64)) > LARGEST_KEY:
+        if self.counts.min() < 1 or float(self.counts.sum(dtype=np.float64)) > MAX_KEY:
             raise ValueError("counts must be at least 1")
 
     @cached_property
@@ -68,7 +68,7 @@ class CountTable:
         return self._cumulated[self.ends]
 
     def find(self, keys: Index) -> tuple[Index, Index]:
-        """Return the cell of each key and its persons (0 where there is no such cell)."""
+        """Return the cell of each key and its number of persons, 0 for unknown keys."""
         cell = np.minimum(np.searchsorted(self.cells, keys), len(self.cells) - 1)
         exists = self.cells[cell] == keys
         return cell, np.where(exists, self._high[cell] - self._low[cell], 0)
@@ -95,8 +95,8 @@ class CountTable:
 class Hierarchy:
     """Tables of counts from the finest level to the margin (one cell with key 0).
 
-    The law of a cell is its frequencies, shrunk towards those of the next coarser cell, which count
-    as ``concentration`` persons.
+    The distribution of a cell is shrunk towards that of the next coarser cell, which counts as
+    ``concentration`` persons.
     """
 
     tables: tuple[CountTable, ...]
@@ -112,16 +112,16 @@ class Hierarchy:
             raise ValueError("concentration must be a number above 0")
 
     def draw(self, keys: Sequence[Index], *, rng: np.random.Generator) -> Codes:
-        """Draw a state for each row; ``keys`` holds an array (m,) for each level."""
+        """Draw a state for each row; ``keys`` has an array (m,) for each level."""
         result = np.empty(len(keys[0]), dtype=np.int32)
-        left = np.arange(len(result))
+        todo = np.arange(len(result))
         for level, table in enumerate(self.tables):
-            cell, n = table.find(keys[level][left])
-            stay = rng.random(len(left)) * (n + self.concentration) < n
+            cell, n = table.find(keys[level][todo])
+            stay = rng.random(len(todo)) * (n + self.concentration) < n
             if level == len(self.tables) - 1:
                 stay[:] = True
-            result[left[stay]] = table.draw(cell[stay], rng=rng)
-            left = left[~stay]
+            result[todo[stay]] = table.draw(cell[stay], rng=rng)
+            todo = todo[~stay]
         return result
 
     def probabilities(self, keys: Sequence[Index]) -> FloatArray:
@@ -160,11 +160,11 @@ def _count(keys: Index, states: IntArray, n_states: int) -> CountTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RunsToDraw:
     """Runs whose states are drawn: the first ones of m persons, or later ones."""
 
     runs: Runs
-    """Of all persons; states before the places are known."""
+    """Runs of all persons; the states before ``at`` are known."""
     at: Index
     """Positions of the runs, shape (m,)."""
     spent: FloatArray
@@ -182,19 +182,19 @@ class Places:
         """G of the persons, shape (m,)."""
         return self.runs.counts[self.runs.person[self.at]]
 
-    def take(self, rows: Index) -> Places:
-        """Return some of the places."""
-        return Places(self.runs, self.at[rows], self.spent[rows], self.persons.take(rows))
+    def take(self, rows: Index) -> RunsToDraw:
+        """Return some of the runs."""
+        return RunsToDraw(self.runs, self.at[rows], self.spent[rows], self.persons.take(rows))
 
 
 class Transitions(Protocol):
-    """Draws states of runs."""
+    """A model that draws states of runs."""
 
     @property
     def frequent(self) -> Codes:
-        """States whose time so far a draw asks for, shape (F,)."""
+        """States whose time so far is a predictor, shape (F,)."""
 
-    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:
+    def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:
         """Draw states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,)."""
 
 
@@ -222,22 +222,22 @@ class Chain:
 
     @property
     def frequent(self) -> Codes:
-        """None: the chain does not look further back."""
+        """No states: the chain has no such predictors."""
         return np.empty(0, dtype=np.int32)
 
-    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:  # noqa: ARG002
-        """Draw states by the run before; see `Transitions`."""
-        table, keys = self._cells(places)
+    def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:  # noqa: ARG002
+        """Draw states given the run before; see `Transitions`."""
+        table, keys = self._cells(query)
         return table.draw(keys, rng=rng)
 
-    def probabilities(self, places: Places) -> FloatArray:
+    def probabilities(self, query: RunsToDraw) -> FloatArray:
         """Return the probabilities of all states, shape (m, A); for few rows."""
-        table, keys = self._cells(places)
+        table, keys = self._cells(query)
         return table.probabilities(keys)
 
-    def _cells(self, places: Places) -> tuple[Hierarchy, list[Index]]:
-        runs, at = places.runs, places.at
-        if places.are_first:
+    def _cells(self, query: RunsToDraw) -> tuple[Hierarchy, list[Index]]:
+        runs, at = query.runs, query.at
+        if query.are_first:
             return self.first, _first_keys(runs, at, self.n_periods)
         return self.later, _next_keys(runs, at, self.first.n_states, self.n_periods)
 
@@ -245,7 +245,7 @@ class Chain:
 def fit_chain(runs: Runs, n_states: int, n_periods: int, concentration: float) -> Chain:
     """Count first states and transitions at every level."""
     later = np.flatnonzero(runs.index > 0)
-    if not len(later):  # nobody ever moves: any state, should one be asked for
+    if not len(later):  # no person ever moves: any state
         later = np.zeros(1, dtype=np.int64)
     first_keys = _first_keys(runs, runs.first, n_periods)
     next_keys = _next_keys(runs, later, n_states, n_periods)
@@ -284,9 +284,9 @@ def _next_keys(runs: Runs, at: Index, n_states: int, n_periods: int) -> list[Ind
 STATES = ("current", "before", "earlier", "first")
 FIRST = ("runs", "length")
 LATER = ("start", "current_length", "before_length", "length", "next_length", "runs", "left")
-PERSON = "person:"  # so that a variable called "first" does not hide what is known of runs
+PERSON = "person:"  # prefix: a variable may be called "first"
 N_FREQUENT = 8
-MANY = 30  # states, from which on "back" is a state of its own
+MIN_BACK_STATES = 30  # with more states "back" is a separate state
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,11 +295,11 @@ class StateTrees:
 
     first: FittedCart
     later: FittedCart | None
-    """None if nobody has more than one run."""
+    """None if no person has several runs."""
     n_states: int
-    """A; the code A stands for no such run, and of a later state for the one before the current."""
+    """A; code A: no such run, or a return to the state before the current."""
     frequent: Codes
-    """The most frequent states (in periods), shape (F,): time in each so far is a predictor."""
+    """The most frequent states, whose time so far is a predictor; (F,)."""
 
     def __post_init__(self) -> None:
         check_codes("frequent states", self.frequent, self.n_states)
@@ -309,26 +309,26 @@ class StateTrees:
             self._check_tree(self.later, self.n_states + 1, names)
 
     def _check_tree(self, tree: FittedCart, n_codes: int, names: Sequence[str]) -> None:
-        """Raise ValueError if a saved tree draws other states, or asks for other predictors."""
+        """Raise ValueError if a saved tree has other states or predictors."""
         donors = tree.donors
         if not donors.is_coded or donors.data.max(initial=0) >= n_codes:
             raise ValueError("states in the trees of careers are out of range")
-        for name, places in zip(tree.encoding.names, tree.encoding.positions, strict=True):
+        for name, positions in zip(tree.encoding.names, tree.encoding.positions, strict=True):
             if not name.startswith(PERSON) and name not in names:
                 raise ValueError("a tree of careers has an unknown predictor")
-            if name in STATES and len(places) != self.n_states + 1:
+            if name in STATES and len(positions) != self.n_states + 1:
                 raise ValueError("a tree of careers must have a position for every state")
 
-    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:
-        """Draw states by the history; see `Transitions`."""
-        if places.are_first:
-            table = first_predictors(places)
+    def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:
+        """Draw states given the history; see `Transitions`."""
+        if query.are_first:
+            table = first_predictors(query)
             return self.first.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
-        table = later_predictors(places, self.n_states, self.frequent)
+        table = later_predictors(query, self.n_states, self.frequent)
         tree = self.first if self.later is None else self.later
         drawn = tree.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
-        # who has no run to return to draws the current state, which is refused and drawn again
-        runs, at = places.runs, places.at
+        # without a run to return to: the current state, which is refused and drawn again
+        runs, at = query.runs, query.at
         back = runs.state_before(at, 2, self.n_states)
         back = np.where(back < self.n_states, back, runs.state[at - 1])
         return np.where(drawn == self.n_states, back, drawn)
@@ -340,34 +340,31 @@ def fit_trees(
     """Grow the trees of first and of later states."""
     frequent = _frequent(runs, n_states)
     spent = _spent_before(runs, frequent)
-    places = Places(runs, runs.first, spent[runs.first], persons)
+    query = RunsToDraw(runs, runs.first, spent[runs.first], persons)
     target = _states(runs.state[runs.first], n_states)
-    first = tree.fit(first_predictors(places), target, rng=rng)
+    first = tree.fit(first_predictors(query), target, rng=rng)
     at = np.flatnonzero(runs.index > 0)
     if not len(at):
         return StateTrees(first, None, n_states, frequent)
     codes = runs.state[at]
-    if n_states > MANY:  # a tree cannot say "the same as before the gap" otherwise
+    if n_states > MIN_BACK_STATES:  # a tree cannot learn "as before the gap" otherwise
         codes = np.where(codes == runs.state_before(at, 2, n_states), np.int32(n_states), codes)
-    places = Places(runs, at, spent[at], persons.take(runs.person[at]))
-    table = later_predictors(places, n_states, frequent)
+    query = RunsToDraw(runs, at, spent[at], persons.take(runs.person[at]))
+    table = later_predictors(query, n_states, frequent)
     later = tree.fit(table, _states(codes, n_states, "back"), rng=rng)
     return StateTrees(first, later, n_states, frequent)
 
 
-def first_predictors(places: Places) -> Table:
-    """Return the predictors of first states.
-
-    The lengths of later runs were tried as well: no better, and worse with small leaves.
-    """
-    numbers = (places.counts, places.runs.length[places.at])
-    return _with_persons(_numbers(FIRST, numbers), places.persons)
+def first_predictors(query: RunsToDraw) -> Table:
+    """Return the predictors of first states."""
+    numbers = (query.counts, query.runs.length[query.at])
+    return _with_persons(_numbers(FIRST, numbers), query.persons)
 
 
-def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
+def later_predictors(query: RunsToDraw, n_states: int, frequent: Codes) -> Table:
     """Return the predictors of the states of later runs."""
-    runs, at = places.runs, places.at
-    r, counts = runs.index[at], places.counts
+    runs, at = query.runs, query.at
+    r, counts = runs.index[at], query.counts
     before = [runs.state_before(at, steps, n_states) for steps in (1, 2, 3)]
     columns = [
         Column(variable, codes)
@@ -384,8 +381,8 @@ def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
         counts,
         counts - r - 1,
     )
-    columns += _numbers((*LATER, *_spent_names(frequent)), (*numbers, *places.spent.T))
-    return _with_persons(columns, places.persons)
+    columns += _numbers((*LATER, *_spent_names(frequent)), (*numbers, *query.spent.T))
+    return _with_persons(columns, query.persons)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A variable that advances with time: age, length of service, years since an event."""
+"""A variable that grows with time: age, length of service, years since an event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     first_observed,
     fit_codes,
     fit_part,
@@ -30,42 +30,45 @@ from synthesizer.models.limits import Limits
 
 Widths = Annotated[tuple[NotNegative, ...], Strict(False)]
 
-MOST_TIME = 1e9
-"""Most units of time that a level takes, and largest growth in one."""
+MAX_TIME = 1e9
+"""Longest level in units of time, and largest growth per unit."""
 
-FEWEST_STEPS = 10
-"""Steps from row to row by which it is judged whether a variable advances."""
+MIN_STEPS = 10
+"""Steps from row to row that are needed to test whether a variable advances."""
 
-TRIES = 50
-"""Paths drawn from a first value with which an allowed one was found."""
+MAX_TRIES = 50
+"""Paths drawn from a first value that has an allowed path."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedAdvance(FittedHistory):
-    """A base model of the first value, with its place inside the level, and how it advances."""
+    """The first value, its position inside the level, and the growth with time."""
 
-    first: Part
-    phase: Part | None
+    first: FittedPart
+    """Draws the first value."""
+    phase: FittedPart | None
+    """Draws the time since the start of the first level."""
     rate: float
-    """Growth of a number a unit of time."""
+    """Growth of a number per unit of time."""
     widths: FloatArray
-    """Time that each level takes, 0 for one that time does not leave; empty for numbers."""
-    codes: Part | None
+    """Duration of each level, 0 without growth; empty for numbers."""
+    codes: FittedPart | None
+    """Draws missing codes of single periods."""
     since: str | None = None
-    """Predictor whose changes are the events."""
-    restart: Part | None = None
-    """Draws whether an event starts the variable again; None where none ever did."""
+    """Predictor whose changes are events."""
+    restart: FittedPart | None = None
+    """Draws whether an event starts the count again; None: never."""
 
     def __post_init__(self) -> None:
         stands = len(self.widths) > 0 and not self.widths.any()
         if not self.rate > 0 or (self.widths < 0).any() or stands:
-            raise ValueError("a level must take some time")
+            raise ValueError("at least one level must have a duration")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw the first value of every person and let it advance with time.
+        """Draw the first value of every person, then its growth with time.
 
-        A first value with which a later row would be a structural zero is drawn again; where none
-        is left, the count starts again at all events of the stretch.
+        First values that lead to a structural zero are drawn again. If no first value is allowed,
+        the count starts again at all events of the person.
         """
         starts = np.array(predictors.index.is_first)
         events = np.zeros(0, dtype=np.int64)
@@ -92,14 +95,14 @@ class FittedAdvance(FittedHistory):
     def _drawn(
         self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
     ) -> tuple[Column, IntArray]:
-        """Draw the paths of all persons; also return for whom there is no allowed one."""
+        """Draw the paths of all persons; also return persons without an allowed path."""
 
         def path(persons: IntArray, values: Column) -> Column:
             return self.path(values, predictors.take_units(persons), rng)
 
         start, bad = draw_persons(self.first, predictors, limits, rng, path)
         column, index, judge = self.path(start, predictors, rng), predictors.index, limits.judge
-        for _ in range(0 if len(bad) else TRIES):  # the same value may move up sooner or later
+        for _ in range(0 if len(bad) else MAX_TRIES):  # the same value may move up sooner or later
             if judge is None:
                 break
             bad = np.unique(index.person[judge(np.arange(len(column)), column)])
@@ -118,11 +121,11 @@ class FittedAdvance(FittedHistory):
         *,
         rng: np.random.Generator,
     ) -> Column:
-        """Let the past of every person go on; see `FittedHistory.follow`."""
+        """Return the last period given the past of every person; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
         drawn, old = self.begun(predictors, past.take(rows), limits, rng=rng)
-        for _ in range(1 + TRIES):  # inside a level a person may stand at several places
+        for _ in range(1 + MAX_TRIES):  # the position inside a level is random
             if not len(old):
                 return drawn
             drawn = drawn.replaced(old, self._gone_on(predictors, past, rows[old], rng))
@@ -130,14 +133,14 @@ class FittedAdvance(FittedHistory):
                 return drawn
             old = old[limits.binding(rows[old], drawn.take(old))]
         raise RuleError(
-            f"variable {drawn.name!r}: the published values of {len(old)} persons lead to none "
-            "that is allowed in the new period; relax the rules or the structural zeros"
+            f"variable {drawn.name!r}: the published values of {len(old)} persons lead to no "
+            "allowed value in the new period; relax the rules or the structural zeros"
         )
 
     def _gone_on(
         self, predictors: PanelTable, past: Column, rows: IntArray, rng: np.random.Generator
     ) -> Column:
-        """Return what the past of persons becomes in rows of the last period."""
+        """Return the values of rows of the last period that continue the past."""
         index = predictors.index
         persons = index.person[rows]
         known = past.is_observed & (index.period < index.n_periods - 1)
@@ -162,7 +165,7 @@ class FittedAdvance(FittedHistory):
         return self._with_codes(column, first, predictors.take(rows), rng)
 
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
-        """Return what first values become in the rows of their persons."""
+        """Return the values of all rows of persons from their first values."""
         index = predictors.index
         gone = elapsed_since_first(index)
         if not first.is_coded:
@@ -185,15 +188,15 @@ class FittedAdvance(FittedHistory):
     def _with_codes(
         self, column: Column, first: Column, predictors: Table, rng: np.random.Generator
     ) -> Column:
-        """Write missing codes of single periods over the value that goes on below them.
+        """Replace values by missing codes of single periods.
 
-        ``first`` holds the first value of the person of each row.
+        ``first`` has the first value of the person of each row.
         """
         if self.codes is None:
             return column
         table = predictors.with_column(first.renamed(PAST[0]))
         state = self.codes.draw(table, rng).data.astype(np.int64)
-        # who has no value at all has nothing below the codes that could go on
+        # persons without any value keep their missing code
         state = np.where(state == 0, column.missing_state(), state)
         if column.is_coded:
             levels = len(column.variable.levels)
@@ -204,31 +207,31 @@ class FittedAdvance(FittedHistory):
 
 
 def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
-    """Keep to the decimals of a number: sums of fractions are never exact."""
+    """Return values rounded to the decimals of the variable."""
     return values if variable.decimals is None else np.round(values, variable.decimals)
 
 
 @options
 class Advance(WrappedHistory):
-    """The first value by the base model, plus the elapsed time.
+    """Draw the first value by the base model, then add the elapsed time.
 
-    A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
-    every ``width`` units; how far inside the first level a person is, is reckoned from all her
-    levels and drawn given the first one. Missing codes of single periods lie over a value that
-    goes on. What counts up from an event starts again with it: at each change of ``since`` it is
-    drawn whether the count starts again, and from where, given all predictors and the value of
-    ``since`` before. Between these events it never falls. Source: Barrientos et al. (2018), section
-    3.2 (age, length of service).
+    A number grows by ``rate`` per unit of time. An ordered variable (age in classes) moves up one
+    level every ``width`` units. The position inside the first level is derived from all levels of a
+    person and drawn given the first level. Missing codes of single periods do not stop the growth.
+    A count since an event may start again: at each change of ``since`` the model draws whether it
+    does, and its new value, given all predictors and the former value of ``since``. Between these
+    events the variable never falls. Source: Barrientos et al. (2018), section 3.2 (age, length of
+    service).
 
     Parameters
     ----------
     rate : float
-        Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
+        Growth of a number per unit of time (a year if time is in years, a day for dates), > 0.
     width : float or tuple of float
-        Units of time (as of ``rate``) that a level of an ordered variable takes, > 0; or those of
-        each level, 0 for levels that time does not leave and that are no part of the count
-        (``none``).
-    since : str
+        Duration of the levels of an ordered variable in units of time, > 0: one number for all
+        levels, or a list with one for each. 0 marks a level that time does not leave and that is
+        not part of the count, such as ``none``.
+    since : str or None
         Predictor whose changes may start the count again.
 
     Examples
@@ -260,26 +263,26 @@ class Advance(WrappedHistory):
         target: Variable,
         known: Mapping[str, Variable],  # noqa: ARG002
     ) -> Iterator[str]:
-        """Say that a list of widths does not fit the levels; see `ConditionalModel.unsuited`."""
+        """Yield problems of rate and width; see `ConditionalModel.unsuited`."""
         listed = self.width if isinstance(self.width, tuple) else (self.width,)
         for option, value in (("rate", self.rate), ("width", max(listed, default=0.0))):
-            if value > MOST_TIME:
-                yield f"{option} ({value:g}) must be at most {MOST_TIME:g}"
+            if value > MAX_TIME:
+                yield f"{option} ({value:g}) must be at most {MAX_TIME:g}"
         if not isinstance(self.width, tuple):
             return
         levels = ", ".join(target.levels)
         if not target.is_coded:
-            yield f"width lists times of levels, and kind {target.kind.value} has none; use rate"
+            yield f"width is for levels, and kind {target.kind.value} has none; use rate"
         elif len(self.width) != len(target.levels):
             yield (
                 f"width has {plural(len(self.width), 'entry', 'entries')} and the variable "
-                f"{plural(len(target.levels), 'level')}; give one for each level in order "
-                f"({levels}), 0 for those that time does not leave"
+                f"{plural(len(target.levels), 'level')}; write one for each level in order "
+                f"({levels}), 0 for levels that time does not leave"
             )
         elif not any(self.width):
             yield (
-                "width is 0 for every level, so that time leaves none; give the time that each "
-                f"takes ({levels}), or use another model"
+                f"width is 0 for every level; write the duration of each ({levels}), or use "
+                "another model"
             )
 
     @property
@@ -288,9 +291,9 @@ class Advance(WrappedHistory):
         return () if self.since is None else (self.since,)
 
     def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
-        """Say that the data do not advance by the widths or the rate; see `HistoryModel.doubts`.
+        """Yield that the data do not grow by the widths or the rate; see `HistoryModel.doubts`.
 
-        Events are left out: any value may follow with them.
+        Steps with an event are ignored.
         """
         index, seen = predictors.index, target.is_observed
         event = np.zeros(index.n_rows, dtype=bool)
@@ -303,18 +306,18 @@ class Advance(WrappedHistory):
             yield from self._doubts_of_levels(target.variable, *codes, gone)
             return
         least = 0.0 if target.variable.decimals is None else 10.0**-target.variable.decimals
-        near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
-        if len(later) >= FEWEST_STEPS and near.sum() < len(later) / 2:
+        is_near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
+        if len(later) >= MIN_STEPS and is_near.sum() < len(later) / 2:
             yield (
-                f"{near.sum()} of {len(later)} changes from row to row are near what rate "
-                f"({self.rate:g}) leads to; give the growth in a unit of time (a day where time "
-                "is a date), or use another model"
+                f"only {is_near.sum()} of {len(later)} changes from row to row are close to rate "
+                f"({self.rate:g}); write the growth per unit of time (per day if time is a date), "
+                "or use another model"
             )
 
     def _doubts_of_levels(
         self, variable: Variable, before: IntArray, now: IntArray, gone: FloatArray
     ) -> Iterator[str]:
-        """Compare steps up with those that the widths lead to, wherever in a level persons are."""
+        """Yield that steps up differ from the number that the widths imply."""
         widths = self._widths(variable)
         low, high = level_bounds(widths)
         up = now > before
@@ -322,21 +325,21 @@ class Advance(WrappedHistory):
         lasting = np.where(np.isfinite(high), widths, np.inf)
         expected = float(np.minimum(gone / lasting[before], 1.0).sum())
         few, many = fits.sum() < expected / 2, up.sum() > 2 * expected
-        if max(expected, up.sum()) >= FEWEST_STEPS and (few or many):
+        if max(expected, up.sum()) >= MIN_STEPS and (few or many):
             yield (
-                f"persons move up {up.sum()} times, {fits.sum()} of these as width says, which "
-                f"leads to about {expected:.0f} such steps; give the time that levels take in "
-                "units of time (days where time is a date: 5 years are 1826), or use another model"
+                f"persons move up {up.sum()} times, {fits.sum()} of these as width implies, which "
+                f"is about {expected:.0f} steps; write the duration of levels in units of time "
+                "(days if time is a date: 5 years are 1826), or use another model"
             )
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
-        """Refuse rules about single states, and never to fall where events start it again."""
+        """Refuse rules about single levels, and never to fall if events start the count again."""
         return [
-            f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
+            f"variable {variable!r}: 'advance' grows with time and cannot satisfy the rule "
             f"{rule.text!r}; use 'lag_one'"
             if rule.allowed is not None
             else f"variable {variable!r}: 'advance' starts again with {self.since!r} and cannot "
-            f"keep the rule {rule.text!r}; take out the rule or 'since'"
+            f"satisfy the rule {rule.text!r}; remove the rule or 'since'"
             for rule in rules
             if rule.allowed is not None or self.since is not None
         ]
@@ -346,7 +349,7 @@ class Advance(WrappedHistory):
     ) -> FittedAdvance:
         """Fit the first value; see `HistoryModel.fit_history`.
 
-        Rules about single states are refused, which time passes by; never to fall is kept.
+        Rules about single levels are refused; the rule never to fall is satisfied.
         """
         self.refuse_rules(target.name, rules)
         self.require(predictors)
@@ -357,9 +360,9 @@ class Advance(WrappedHistory):
         phase = None
         if target.is_coded:
             base, inside = self._rolled_back_levels(index, target, widths, rng)
-            place = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
+            inside_column = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(base.renamed(PAST[0]))
-            phase = fit_part(self.base, persons, place, rng)
+            phase = fit_part(self.base, persons, inside_column, rng)
         else:
             base = _rolled_back(index, target, self.rate)
         first = fit_part(self.base, predictors.first_rows, base, rng)
@@ -369,7 +372,7 @@ class Advance(WrappedHistory):
         return FittedAdvance(first, phase, self.rate, widths, codes, self.since, restart)
 
     def _widths(self, variable: Variable) -> FloatArray:
-        """Return the time that each level takes; nothing for numbers."""
+        """Return the duration of each level; empty for numbers."""
         if not variable.is_coded:
             return np.zeros(0)
         if not isinstance(self.width, tuple):
@@ -380,8 +383,8 @@ class Advance(WrappedHistory):
 
     def _between_events(
         self, predictors: PanelTable, target: Column, widths: FloatArray, rng: np.random.Generator
-    ) -> tuple[PanelTable, Part | None]:
-        """Return the rows as stretches between restarts, and what draws whether an event is one."""
+    ) -> tuple[PanelTable, FittedPart | None]:
+        """Return the rows as a panel of stretches between restarts, and the model of restarts."""
         table = with_event(predictors, str(self.since))
         rows = np.flatnonzero(table[EVENT].data > 0)
         starts = restarts(table.index, target, table[EVENT].data > 0, widths, self.rate)
@@ -398,8 +401,8 @@ class Advance(WrappedHistory):
             return super().fit_last(predictors, target, rules, rng=rng)
         index = predictors.index
         persons = index.person[recent_starts(index)]
-        new, own = predictors.take_units(persons), target.take(index.rows_of(persons))
-        fitted = self.fit_history(new, own, rules, rng=rng)
+        new, values = predictors.take_units(persons), target.take(index.rows_of(persons))
+        fitted = self.fit_history(new, values, rules, rng=rng)
         if target.is_observed.all():
             return fitted
         base = target.take(first_observed(index, target))
@@ -408,14 +411,14 @@ class Advance(WrappedHistory):
     def _rolled_back_levels(
         self, index: PanelIndex, target: Column, widths: FloatArray, rng: np.random.Generator
     ) -> tuple[Column, FloatArray]:
-        """Return the level of every person at the first row, and how far inside it she is.
+        """Return the level of every person at the first row, and the time since it began.
 
-        Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
+        Persons without a value have the missing code. The time may be negative in the lowest level.
         """
         edges, levels = counting_edges(widths)
-        places = counted(target, levels, target.is_observed)
-        start = starting_positions(index, places, edges, rng, is_open=self.since is None)
-        # who is at a level that time does not leave stays there, as with a missing code
+        ranks = counted(target, levels, target.is_observed)
+        start = starting_positions(index, ranks, edges, rng, is_open=self.since is None)
+        # levels that time does not leave, and missing codes, stay
         codes = target.data[first_observed(index, target)]
         level = level_at(edges, np.nan_to_num(start))
         first = np.where(np.isnan(start), codes, levels[level]).astype(np.int32)
@@ -423,8 +426,8 @@ class Advance(WrappedHistory):
 
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
-    ) -> Part:
-        """Fit which missing code stands over the value of a row; 0 is none."""
+    ) -> FittedPart:
+        """Fit the missing codes of rows; 0 is none."""
         labels = ("observed", *target.variable.missing)
         variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
         states = target.missing_state().astype(np.int32)
@@ -433,7 +436,7 @@ class Advance(WrappedHistory):
 
 
 def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
-    """Return the first number of every person, reckoned back from the first observed one."""
+    """Return the first number of every person, computed from the first observed one."""
     rows = first_observed(index, target)
     column = target.take(rows)
     gone = elapsed_since_first(index)[rows]
@@ -448,7 +451,7 @@ def elapsed_since_first(index: PanelIndex) -> FloatArray:
 
 
 def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return where the levels that count begin, in units of time, and which levels they are.
+    """Return the starts of the levels with a duration, in units of time, and these levels.
 
     Examples
     --------
@@ -461,7 +464,7 @@ def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where each level begins and ends, NaN for those that do not count, shape (k,)."""
+    """Return start and end of each level, NaN for levels without a duration, shape (k,)."""
     edges, levels = counting_edges(widths)
     low, high = np.full(len(widths), np.nan), np.full(len(widths), np.nan)
     low[levels], high[levels] = edges, np.append(edges[1:], np.inf)
@@ -469,14 +472,14 @@ def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def counted(column: Column, levels: IntArray, known: BoolArray) -> IntArray:
-    """Return the place among the counting levels of each row, -1 where it has none, shape (r,)."""
+    """Return the rank of each row's level among those with a duration, -1 for none, (r,)."""
     counts = known & np.isin(column.data, levels)
     return np.where(counts, np.searchsorted(levels, column.data), -1)
 
 
 def level_at(edges: FloatArray, moments: FloatArray) -> IntArray:
-    """Return which level each place is in; the first one also below its edge."""
-    # never a whole level for rounding: 4.999999 years of 5 are not 5
+    """Return the level at each time; the first one also before its start."""
+    # rounding must not cost a level: 4.999999 years count as 5
     slack = 1e-9 * (edges[1] if len(edges) > 1 else 1.0)
     return np.maximum(np.searchsorted(edges, moments + slack, "right") - 1, 0)
 
@@ -486,7 +489,7 @@ EVENT = OWN + "event"
 
 
 def with_event(table: PanelTable, since: str) -> PanelTable:
-    """Add whether the observed value of a variable changed, and which one it was before."""
+    """Add whether the observed value of a variable changed, and the value before."""
     before, now = last_observed(table.index, table[since]), table[since]
     is_event = differing(now, before) & now.is_observed & before.is_observed
     event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
@@ -494,7 +497,7 @@ def with_event(table: PanelTable, since: str) -> PanelTable:
 
 
 def stretches(table: PanelTable, starts: BoolArray) -> PanelTable:
-    """Return the rows as a panel whose units are the stretches that begin where ``starts`` is."""
+    """Return the rows as a panel whose units are the stretches that begin at ``starts``."""
     index = replace(table.index, person=np.cumsum(starts) - 1, n_persons=int(starts.sum()))
     return PanelTable(table.columns, index, table.owners[starts])
 
@@ -504,9 +507,8 @@ def restarts(
 ) -> BoolArray:
     """Return the events with which a variable started again, shape (r,).
 
-    It did where the next observed value is none to which the values since the last start lead: for
-    numbers by more than half of what a unit of time adds. What contradicts them without an event is
-    passed over.
+    It did if the next observed value does not continue the values since the last start; numbers may
+    differ by half the growth per unit of time. Differences without an event are ignored.
     """
     low, high = _windows(index, target, widths, rate)
     least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
@@ -532,7 +534,7 @@ def restarts(
 def _windows(
     index: PanelIndex, target: Column, widths: FloatArray, rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return between which places the count began at moment 0 by each row; NaN where missing."""
+    """Return bounds of the count at time 0 that each row implies; NaN if missing."""
     moment, seen = index.times[index.period], target.is_observed
     if not target.is_coded:
         begun = np.where(seen, target.data - rate * moment, np.nan)
@@ -540,7 +542,7 @@ def _windows(
     low, high = level_bounds(widths)
     codes = np.where(seen, target.data, 0)
     low, high = low[codes] - moment, high[codes] - moment
-    # levels that do not count lie far from all that do, and from each other
+    # levels without a duration get values far from all others
     still = seen & np.isnan(low)
     low[still] = -1e15 * (1 + codes[still])
     high[still] = low[still] + 1.0
@@ -549,26 +551,24 @@ def _windows(
 
 def starting_positions(
     index: PanelIndex,
-    places: IntArray,
+    ranks: IntArray,
     edges: FloatArray,
     rng: np.random.Generator,
     *,
     is_open: bool = True,
 ) -> FloatArray:
-    """Return where persons stand at their first row, in units of time from the lowest level.
+    """Return the positions of persons at their first row, in time since the lowest level, (n,).
 
-    A level from one edge to the next after the time g means a start between these less g. Each
-    person starts at a random place of what all her rows have in common; rows that contradict
-    earlier ones are passed over. The highest level has no upper bound, and the lowest no lower one
-    where it ``is_open``.
+    A level after the elapsed time g implies a start between its edges minus g. Each person has a
+    random start in the intersection over all rows; rows that contradict earlier ones are ignored.
+    The highest level has no upper bound, and the lowest no lower one if it ``is_open``.
 
-    ``places`` among the ``edges``, shape (r,), are -1 where there is none. The result, shape (n,),
-    is NaN for persons without any.
+    ``ranks`` are those of the levels, shape (r,), -1 for none. NaN for persons without any.
     """
     gone = elapsed_since_first(index)
     ends = np.append(edges[1:], np.inf)
-    low = np.where(places >= (1 if is_open else 0), edges[places] - gone, -np.inf)
-    high = np.where(places >= 0, ends[places] - gone, np.inf)
+    low = np.where(ranks >= (1 if is_open else 0), edges[ranks] - gone, -np.inf)
+    high = np.where(ranks >= 0, ends[ranks] - gone, np.inf)
     width = float(np.diff(edges).max(initial=0.0)) or 1.0
     least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
     for step in range(int(index.counts.max(initial=0))):
@@ -577,11 +577,11 @@ def starting_positions(
         lower, upper = np.maximum(least[persons], low[rows]), np.minimum(most[persons], high[rows])
         agrees = lower < upper
         least[persons[agrees]], most[persons[agrees]] = lower[agrees], upper[agrees]
-    # one level wide where a bound is open, but not below the lowest level without need
+    # open bounds: one level wide, and not below the lowest level if possible
     open_below = np.where(np.isinf(most), -np.inf, np.minimum(0.0, most - width))
     least = np.where(np.isinf(least), open_below, least)
     most = np.where(np.isinf(most), least + width, most)
     starts = np.where(np.isinf(least), 0.0, least)
     spans = np.where(np.isinf(least), 0.0, most - starts)
-    positions = starts + rng.random(index.n_persons) * spans
-    return np.where(np.isinf(least), np.nan, positions)
+    indices = starts + rng.random(index.n_persons) * spans
+    return np.where(np.isinf(least), np.nan, indices)

@@ -1,4 +1,4 @@
-"""The contract of a model of histories: a conditional model that sees persons and periods."""
+"""The interface of a model of histories: a conditional model that uses persons and periods."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PathRules = Sequence[PathRule]
 
 
 class FittedHistory(FittedModel):
-    """What a model of histories learnt."""
+    """The result of the fit of a model of histories."""
 
     @abstractmethod
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw a value for every row, inside the rules and limits.
+        """Draw a value for every row, within the rules and limits.
 
         Raises
         ------
         RuleError
-            If nothing is allowed.
+            If no value is allowed in some row.
         """
 
     def follow(
@@ -44,10 +44,10 @@ class FittedHistory(FittedModel):
         *,
         rng: np.random.Generator,
     ) -> Column:
-        """Draw the rows of the last period, given those before it.
+        """Return values of the rows of the last period, given those before it.
 
-        ``past`` holds a value for every row; those of the last period mean nothing. The result has
-        a value for each row of the last period. Models that `HistoryModel.fit_last` returns.
+        ``past`` has a value for every row; those of the last period have no meaning. Only models
+        that `HistoryModel.fit_last` returns have this method.
         """
         raise NotImplementedError
 
@@ -59,10 +59,10 @@ class FittedHistory(FittedModel):
         *,
         rng: np.random.Generator,
     ) -> tuple[Column, IntArray]:
-        """Draw whole histories of who is new in the last period, and tell who is not.
+        """Return values of the last period, with new draws for persons who are new in it.
 
-        ``drawn`` holds values of the rows of the last period; those of new persons are replaced.
-        Also returns the places of the others among these rows.
+        ``drawn`` are values of the rows of the last period; those of new persons are replaced. Also
+        return the positions of the other persons among these rows.
         """
         index = predictors.index
         rows = index.by_period[-1]
@@ -80,25 +80,25 @@ class FittedHistory(FittedModel):
 
 
 class FittedCareerModel(FittedModel):
-    """What a model of careers learnt: it draws which rows there are, and their states."""
+    """The result of the fit of a model of careers: it draws rows of persons and their states."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the fit chose, or what a draw cannot do; no confidential values."""
+        """Choices of the fit and problems of draws; no confidential values."""
         return ()
 
     @abstractmethod
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
-        """Draw a career for each of n persons; everybody is there in one period at least.
+        """Draw a career for each of n persons; every person is present in at least one period.
 
-        Returns who is there when, r rows, and their states, None where careers are presence only.
+        Return the r rows of persons and periods, and their states, None for presence only.
         """
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
-        """Refuse: careers are opened, not drawn on rows that are there already."""
-        raise ModelError("a career is drawn once a panel; name one career variable")
+        """Raise ModelError: careers define the rows, so they cannot be drawn for given rows."""
+        raise ModelError("a panel has one career; name one career variable")
 
 
 @options
@@ -108,15 +108,15 @@ class HistoryModel(ConditionalModel):
     abilities = Abilities(panel=True)
 
     left_out: ClassVar[tuple[str, ...]] = ()
-    """Predictors that the history would add and shall not: no option, `leaving_out` sets it."""
+    """Predictors that the history must not add; set by `leaving_out`, no option."""
 
     def own_predictors(
         self,
         predictors: Sequence[str],  # noqa: ARG002 - for the models that override this
     ) -> tuple[str, ...]:
-        """Return the names of what the history adds to some predictors; nothing by default.
+        """Return the names of the predictors that the history adds; none by default.
 
-        Each starts with ``own.``. A steward may name them under ``predictors`` and ``exclude``.
+        Each starts with ``own.``. Users may name them under ``predictors`` and ``exclude``.
         """
         return ()
 
@@ -127,7 +127,7 @@ class HistoryModel(ConditionalModel):
         return model
 
     def of_persons(self, persons: int) -> Self:
-        """Return the model around one for so many persons; see `ConditionalModel.of_persons`."""
+        """Return the model with the settings for a panel; see `ConditionalModel.of_persons`."""
         return super().of_persons(persons).leaving_out(self.left_out)
 
     @abstractmethod
@@ -136,12 +136,12 @@ class HistoryModel(ConditionalModel):
     ) -> FittedModel:
         """Learn from the r rows of a confidential panel.
 
-        ``target`` holds r values, missing codes included; draws keep the ``rules`` about it.
+        ``target`` has r values, including missing codes; draws satisfy the ``rules`` about it.
 
         Raises
         ------
         RuleError
-            If no draw of the model could keep a rule.
+            If the model cannot satisfy a rule.
         """
 
     def fit_last(
@@ -152,9 +152,9 @@ class HistoryModel(ConditionalModel):
         *,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> FittedHistory:
-        """Learn how the last period follows from those before it, and who is new in it.
+        """Learn the last period given those before it, and persons who are new in it.
 
-        What is learnt has `FittedHistory.follow`.
+        The result has `FittedHistory.follow`.
 
         Raises
         ------
@@ -162,13 +162,13 @@ class HistoryModel(ConditionalModel):
             If the model draws whole histories only.
         """
         raise ModelError(
-            f"variable {target.name!r}: its model draws whole histories and cannot go on from "
-            "published ones; name another, such as lag_one"
+            f"variable {target.name!r}: its model draws whole histories and cannot continue "
+            "published ones; choose another, such as lag_one"
         )
 
     @property
     def stepping(self) -> tuple[str, ...]:
-        """Predictors that the options name for their changes from row to row."""
+        """Predictors whose changes from row to row the options refer to."""
         return ()
 
     def doubts(
@@ -176,9 +176,9 @@ class HistoryModel(ConditionalModel):
         predictors: PanelTable,  # noqa: ARG002 - for the models that override this
         target: Column,  # noqa: ARG002
     ) -> Iterator[str]:
-        """Say what in the confidential data speaks against the model, with counts.
+        """Yield evidence in the confidential data against the model, with counts.
 
-        The plan tells it as a note, before any fit.
+        The plan prints it as a note, before any fit.
         """
         yield from ()
 
@@ -187,11 +187,11 @@ class HistoryModel(ConditionalModel):
         variable: str,  # noqa: ARG002 - for the models that override this
         rules: PathRules,  # noqa: ARG002
     ) -> list[str]:
-        """Say which rules about a variable no draw of this model could keep; none by default."""
+        """Return problems with rules that this model cannot satisfy; none by default."""
         return []
 
     def refuse_rules(self, variable: str, rules: PathRules) -> None:
-        """Raise RuleError if there are rules that no draw of this model could keep."""
+        """Raise RuleError if there are rules that this model cannot satisfy."""
         problems = self.rule_problems(variable, rules)
         if problems:
             raise RuleError(problems)
@@ -208,13 +208,13 @@ class WrappedHistory(HistoryModel):
     Parameters
     ----------
     base : model
-        Any conditional model.
+        Model of single values: any conditional model.
     """
 
     base: ConditionalModel = field(default_factory=Cart)
 
     def safe_numbers(self, predictors: PanelTable, target: Column) -> SafeNumbers | None:
-        """Return what replaces numbers that few persons hold in any period."""
+        """Return the replacement of numbers that are rare in all periods together."""
         return SafeNumbers.of(target, min_holders_of(self.base), predictors.owners)
 
 

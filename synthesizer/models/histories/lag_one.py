@@ -1,4 +1,4 @@
-"""A longitudinal variable given its nearest earlier value."""
+"""A longitudinal variable given its latest earlier value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
-from synthesizer.models.domains import LEAST_CHANCE, Chances, evened
+from synthesizer.models.domains import MIN_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     change_names,
     changing_names,
     fit_codes,
@@ -34,33 +34,37 @@ from synthesizer.models.histories.parts import (
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.limits import Limits, redrawn, repeated_steps
 
-TRIES = 8
-"""Draws of a new value before a move that leads back to the old one counts as staying."""
+MAX_TRIES = 8
+"""Draws of a new value; if all equal the old one, the person stays."""
 
 POOLED = -1
-"""Stands for all periods together."""
+"""Number of the fit of all periods together."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Steps:
-    """How the value of a later row is drawn: whether it moves, and where to."""
+    """The model of a later row: whether the value changes, and the new value."""
 
-    moves: Part | None
-    values: Part | None
+    moves: FittedPart | None
+    """None: the value is drawn directly."""
+    values: FittedPart | None
+    """None if no value changes in the data."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedLagOne(FittedHistory):
     """The first value of a person, and the steps from period to period."""
 
-    first: Part
+    first: FittedPart
     later: Mapping[int, Steps]
+    """Steps into each period, or into all (`POOLED`)."""
     rules: tuple[PathRule, ...]
     changes: tuple[str, ...] | None
+    """Variables whose changes are predictors."""
     bounds: tuple[str, ...] = ()
-    """Predictors of which the value before is a predictor, too."""
+    """Predictors whose value before is a predictor, too."""
     moves: SeenMoves | None = None
-    """Steps that may be drawn wherever rules and structural zeros leave any of them."""
+    """Allowed steps, unless rules and structural zeros exclude all of them."""
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value, then each one from the value before."""
@@ -75,7 +79,7 @@ class FittedLagOne(FittedHistory):
         rng: np.random.Generator,
         must: BoolArray | None = None,
     ) -> Column:
-        """Draw inside given rules; see `draw`. Rows where ``must`` is true have to move."""
+        """Draw within given rules; see `draw`. The value must change in rows with ``must``."""
         return self._walk(predictors, limits, rules, must, rng).column()
 
     def follow(
@@ -106,7 +110,7 @@ class FittedLagOne(FittedHistory):
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """Draws every period in turn; what a rule forbids is redrawn at once, before time goes on."""
+    """Draws period after period; forbidden values are redrawn before the next period."""
 
     model: FittedLagOne
     predictors: PanelTable
@@ -117,7 +121,7 @@ class _Walk:
     rng: np.random.Generator
 
     def column(self) -> Column:
-        """Return the values of all rows: first ones at once, then one period after the other."""
+        """Return the values of all rows: first rows together, then period after period."""
         index = self.predictors.index
         if not index.n_rows:
             return self.memory.last
@@ -138,7 +142,7 @@ class _Walk:
         return Column.concatenate(columns).take(np.argsort(order))
 
     def last(self, past: Column) -> Column:
-        """Return the values of the last period; ``past`` holds those of all rows before it."""
+        """Return the values of the last period; ``past`` has those of all rows before it."""
         index = self.predictors.index
         for period in range(index.n_periods - 1):
             self._learn(period, past.take(index.by_period[period]))
@@ -171,7 +175,7 @@ class _Walk:
         return self.checked(*self.model.first.draw_allowed(table, limits, self.rng))
 
     def later(self, rows: IntArray, period: int, table: Table) -> Column:
-        """Draw the later rows of a period from the value before; ``table``: their predictors."""
+        """Draw the later rows of a period given the value before and their predictors."""
         persons = self.predictors.index.person[rows]
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
@@ -191,12 +195,12 @@ class _Walk:
 
     @cached_property
     def ahead(self) -> BoolArray | None:
-        """Which codes each row may have for what comes after it; see `SeenMoves.ahead`."""
+        """Codes of each row from which later rows can be reached; see `SeenMoves.ahead`."""
         moves = self.model.moves
         return None if moves is None else moves.ahead(self.predictors, self.limits.masks)
 
     def seen(self, rows: IntArray, before: Column) -> BoolArray | None:
-        """Return the codes of later rows to which the data have steps; None if all will do."""
+        """Return the codes of later rows with a step in the data; None for all."""
         if self.model.moves is None:
             return None
         may = self.model.moves.allowed(self.predictors, rows, before)
@@ -205,7 +209,7 @@ class _Walk:
     def with_past(
         self, table: Table, rows: IntArray, period: int, has_past: BoolArray | None
     ) -> Table:
-        """Add what looks back; where it may be missing, ``has_past`` says where it is not."""
+        """Add the predictors of the past; they are missing in rows without ``has_past``."""
         index = self.predictors.index
         columns = self.memory.columns(index.person[rows], float(index.times[period]))
         return table.with_columns(columns if has_past is None else with_no_past(columns, has_past))
@@ -213,7 +217,7 @@ class _Walk:
     def step(
         self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
     ) -> Column:
-        """Draw whether values move, and where to; only moves where they are drawn again."""
+        """Draw whether values change, and the new values; with ``widen`` only changes."""
         steps = self.steps(period)
         if steps is None or steps.values is None:
             return before if not widen else self.model.first.draw(table, self.rng, widen=widen - 1)
@@ -231,13 +235,13 @@ class _Walk:
         if chances is not None:
             moving = only_moves(chances, before.take(movers))
             chance = moving.shares.sum(axis=1)
-            possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
+            possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** MAX_TRIES
             codes = moving.take(possible).drawn(np.ones(1, dtype=np.float32), self.rng)
             return before.replaced(movers[possible], Column(before.variable, codes))
-        for attempt in range(TRIES):
+        for attempt in range(MAX_TRIES):
             if not len(movers):
                 break
-            wide = max(0, widen - 1) + max(0, attempt - TRIES // 2)
+            wide = max(0, widen - 1) + max(0, attempt - MAX_TRIES // 2)
             drawn = drawn.replaced(
                 movers, steps.values.draw(table.take(movers), self.rng, widen=wide)
             )
@@ -245,15 +249,15 @@ class _Walk:
         return drawn
 
     def steps(self, period: int) -> Steps | None:
-        """Return how later rows of a period are drawn; None where that was not learnt."""
+        """Return the model of later rows of a period; None if it was not fitted."""
         return self.model.later.get(period, self.model.later.get(POOLED))
 
     def whole_steps(
         self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
     ) -> Chances | None:
-        """Return the chance of each code after a whole step, stay or move; see `Masks.drawn`.
+        """Return the probability of each code after a whole step, stay or move; see `Masks.drawn`.
 
-        Where the model itself leaves next to no chance, to stay is nearer than any other value.
+        If the model gives hardly any probability, staying has the most.
         """
         steps = self.steps(period)
         if steps is None or steps.values is None:
@@ -266,12 +270,12 @@ class _Walk:
             return None
         shares = in_parts(values, before, stay.shares[:, 0])
         shares[np.arange(len(before)), 1 + before.data] += np.where(
-            stay.shares[:, 0] > 0, np.maximum(shares[:, 0], LEAST_CHANCE), 0.0
+            stay.shares[:, 0] > 0, np.maximum(shares[:, 0], MIN_CHANCE), 0.0
         )
         return values.with_shares(shares[:, 1:])
 
-    def staying(self, moves: Part, table: Table, must: BoolArray | None) -> Chances | None:
-        """Return the chances to stay and to move; rows where ``must`` is true do not stay."""
+    def staying(self, moves: FittedPart, table: Table, must: BoolArray | None) -> Chances | None:
+        """Return the probabilities to stay and to move; rows with ``must`` do not stay."""
         chances = moves.chances(table)
         if chances is None or must is None:
             return chances
@@ -288,10 +292,10 @@ class _Walk:
         limits: Limits,
         seen: BoolArray | None,
     ) -> tuple[Column, IntArray] | None:
-        """Draw whole steps that keep to limits, and return the rows that have next to no chance.
+        """Draw whole steps within limits; also return rows with hardly any allowed probability.
 
-        Together as many rows stay, and move to each code, as without limits, steps being those that
-        are ``seen``; see `evened`. None where the models cannot tell chances.
+        In total as many rows stay, and move to each code, as without limits, among the steps that
+        are ``seen`` in the data; see `evened`. None if the models cannot compute probabilities.
         """
         steps, masks = self.steps(period), limits.masks
         if steps is None or steps.values is None or steps.moves is None:
@@ -307,26 +311,26 @@ class _Walk:
         may_stay = allowed[np.arange(len(before)), before.data]
         if seen is not None:
             wished = shares * allowed_parts(seen, before)
-            some = wished.sum(axis=1) >= LEAST_CHANCE
+            some = wished.sum(axis=1) >= MIN_CHANCE
             shares[some] = wished[some] / wished[some].sum(axis=1, keepdims=True)
         inside = shares * allowed_parts(allowed, before)
         total = inside.sum(axis=1)
-        good = np.flatnonzero(total >= LEAST_CHANCE)
+        good = np.flatnonzero(total >= MIN_CHANCE)
         inside = inside[good] / total[good, None]
-        shares[~may_stay, 0] = 0.0  # who has to move does so beside those who would
+        shares[~may_stay, 0] = 0.0  # rows that must move are added to those that do
         factors = evened(inside, shares[good])
         codes = values.take(good).with_shares(inside).drawn(factors, self.rng) - 1
         moved = codes >= 0
         drawn = before.replaced(good[moved], Column(before.variable, codes[moved]))
-        return drawn, np.flatnonzero((total < LEAST_CHANCE) & ~may_stay)
+        return drawn, np.flatnonzero((total < MIN_CHANCE) & ~may_stay)
 
     @staticmethod
     def checked(drawn: Column, bad: IntArray) -> Column:
-        """Return what was drawn; raises RuleError where nothing was allowed."""
+        """Return the draws; raises RuleError if some rows have no allowed value."""
         if len(bad):
             raise RuleError(
-                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
-                "of one period; relax the rules of the panel or the structural zeros, or put "
+                f"variable {drawn.name!r}: {len(bad)} synthetic rows of one period have no allowed "
+                "value; relax the rules of the panel or the structural zeros, or put "
                 f"{drawn.name!r} earlier in the order"
             )
         return drawn
@@ -334,22 +338,23 @@ class _Walk:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Later:
-    """The later rows of one period; rows are counted among these."""
+    """The later rows of one period; positions refer to these rows."""
 
     walk: _Walk
     period: int
     table: Table
-    """Predictors, and what looks back."""
+    """Predictors, including those of the past."""
     before: Column
+    """The value before."""
     observed: Column
-    """The nearest earlier value that is not missing."""
+    """The latest earlier value that is not missing."""
     must: BoolArray | None
     limits: Limits
     seen: BoolArray | None
-    """Codes to which the data have steps; the limits hold to them, too."""
+    """Codes with a step in the data; the limits include them."""
 
     def column(self) -> Column:
-        """Draw values that keep to all rules; where nothing does, to the firm ones."""
+        """Draw values that satisfy all rules, or the firm ones if that is impossible."""
         rules = self.walk.rules
         every: IntArray = np.arange(len(self.before))
         firm = [rule for rule in rules if not rule.is_wish]
@@ -361,27 +366,27 @@ class _Later:
             )
             if settled is not None:
                 drawn, every = settled
-                kept = self._keeping(firm)
+                keeping = self._keeping(firm)
                 again = self._again(np.zeros(len(drawn), dtype=bool))
-                drawn, every = self._within(drawn, every, kept) or settled
-                return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
+                drawn, every = self._within(drawn, every, keeping) or settled
+                return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
         drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
         held = _held(drawn, rules)
         again = self._again(held)
-        kept = self._keeping(rules, held)
-        if kept.judge is not None and (len(firm) < len(rules) or held.any()):
-            settled = self._within(drawn, every, kept.strict)
+        keeping = self._keeping(rules, held)
+        if keeping.judge is not None and (len(firm) < len(rules) or held.any()):
+            settled = self._within(drawn, every, keeping.strict)
             if settled is None:
-                drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
-                settled = redrawn(drawn, again, kept.strict, self.walk.rng, every)
+                drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
+                settled = redrawn(drawn, again, keeping.strict, self.walk.rng, every)
             drawn, every = settled
-        kept = self._keeping(firm)
-        settled = self._within(drawn, every, kept)
+        keeping = self._keeping(firm)
+        settled = self._within(drawn, every, keeping)
         if settled is not None:
             drawn, every = settled
-        elif kept.judge is not None:
-            drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
-        return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
+        elif keeping.judge is not None:
+            drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
+        return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
 
     def _step(self, chosen: IntArray, wide: int) -> Column:
         must = None if self.must is None else self.must[chosen]
@@ -393,7 +398,7 @@ class _Later:
         nearest = self.before.replaced(behind, self.observed.take(behind))
 
         def again(chosen: IntArray, widen: int) -> Column:
-            if widen == 1:  # to stay is nearer than any wider neighbourhood
+            if widen == 1:  # staying is tried before wider neighbourhoods
                 return nearest.take(chosen)
             return self._step(chosen, max(1, widen))
 
@@ -411,7 +416,7 @@ class _Later:
     def _within(
         self, drawn: Column, free: IntArray, limits: Limits
     ) -> tuple[Column, IntArray] | None:
-        """Draw refused rows among the codes that they may have; see `Masks.drawn`."""
+        """Draw refused rows among their allowed codes; see `Masks.drawn`."""
         if limits.judge is None or limits.masks is None:
             return None
         bad = free[limits.judge(free, drawn.take(free))]
@@ -427,10 +432,10 @@ class _Later:
 
 
 def _held(drawn: Column, rules: PathRules) -> BoolArray:
-    """Return which rows keep to an observed value, shape (n,).
+    """Return the rows whose redraws must be observed values, shape (n,).
 
-    Missing codes are decided before the value. They never fall, so that a value that falls would
-    be redrawn as one all too often: whether it is missing is what the model said at first.
+    Missing codes never fall, so rows that fall would too often be redrawn as missing. So the first
+    draw decides whether a value is missing.
     """
     if not _may_hold(drawn, rules):
         return np.zeros(len(drawn), dtype=bool)
@@ -443,35 +448,36 @@ def _may_hold(column: Column, rules: PathRules) -> bool:
 
 @options
 class LagOne(WrappedHistory):
-    """The first value by the base model; each later one given the nearest earlier value.
+    """Draw each value of a person given the person's value before.
 
-    Predictors are the earlier variables of the same period, attributes of the career, the
-    person's value before, how often and how long ago it changed, the time since, and which of the
-    earlier variables changed in this period. Source: Barrientos et al. (2018), section 3.2.
+    The first value is drawn without one. Predictors are the earlier variables of the same period,
+    attributes of the career, the person's value before, how often and how long ago it changed, the
+    time since the row before, and which of the earlier variables changed in this period. Source:
+    Barrientos et al. (2018), section 3.2.
 
     Parameters
     ----------
     fit_by : {"pooled", "by_period"}
-        Whether time is a predictor, or every period has a fit of its own (periods with fewer than
-        ``min_rows`` rows share one).
+        "pooled" fits one model to all periods, with time as a predictor; "by_period" fits one to
+        each period. Periods with fewer than ``min_rows`` rows then share one.
     stay_or_move : bool
-        Draw first whether the value changes, then the new value among those who changed.
+        Whether to draw first if the value changes, then the new value of persons who change.
     changes : bool
         Whether changes of earlier variables are predictors.
     min_rows : int
-        Fewest rows of a period's own fit, >= 1.
+        Smallest number of rows of a period with a separate fit, >= 1; see ``fit_by``.
     first_apart : bool
-        Whether first values have a model of their own. Without it one model learns from all rows,
-        and the value before is missing in first ones: for what follows from a table, which first
-        rows alone do not show in full. For ``fit_by: pooled`` without ``stay_or_move``.
+        Whether first values have a separate model. With false, one model is learnt from all rows,
+        and the value before is missing in first rows. Use this for values from a table that first
+        rows alone do not cover. False needs ``fit_by: pooled`` and ``stay_or_move: false``.
     new_moves : bool
-        Whether a value may follow another that it never follows in the data. Without it such a step
-        is drawn again, unless rules and structural zeros leave nothing else; the report counts
-        what is new. For codes only.
+        Whether a value may follow another although it never does in the data. With false such a
+        step is drawn again, unless rules and structural zeros leave no other; the report counts new
+        steps. Only for variables with levels.
     moves_with : tuple of str
-        Predictors whose steps have to be seen together with those of the variable, such as the pay
-        plan with the grade: from one pair to another only where somebody goes from there to there.
-        Values of earlier periods are then such that the later ones can be reached. Goes with
+        Predictors whose steps must occur in the data together with those of the variable. Example:
+        from one pair of pay plan and grade to another only if a person in the data moves so. Values
+        of earlier periods are drawn so that the later ones can be reached. Needs
         ``new_moves: false``.
 
     Examples
@@ -521,16 +527,16 @@ class LagOne(WrappedHistory):
         return self.moves_with
 
     def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
-        """Say that moves are those of codes; see `ConditionalModel.unsuited`."""
+        """Yield that moves need levels; see `ConditionalModel.unsuited`."""
         if not (self.new_moves or target.is_coded):
-            yield f"new_moves (false) is about codes, and kind {target.kind.value} has none"
+            yield f"new_moves (false) needs levels, and kind {target.kind.value} has none"
         for name in self.moves_with:
             if name in known and not known[name].is_coded:
                 kind = known[name].kind.value
-                yield f"moves_with ({name}) is about codes, and kind {kind} has none"
+                yield f"moves_with ({name}) needs levels, and kind {kind} has none"
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
-        """Return what looks back on the variable itself, and on changes of the predictors."""
+        """Return the names of the past of the variable, and of changes of the predictors."""
         return (*PAST, *(change_names(predictors) if self.changes else ()))
 
     def fit_history(
@@ -559,9 +565,9 @@ class LagOne(WrappedHistory):
         last: bool = False,
         rng: np.random.Generator,
     ) -> FittedLagOne:
-        """Fit to persons of whom ``numbers`` knows what is rare, maybe among others; see `fit`.
+        """Fit to persons; ``numbers`` replaces rare numbers, maybe of more persons; see `fit`.
 
-        With ``last`` to the rows of the last period only.
+        With ``last``, steps are learnt from the rows of the last period only.
         """
         index = predictors.index
         names = changing_names(predictors) if self.changes else None
@@ -595,7 +601,7 @@ class LagOne(WrappedHistory):
         return FittedLagOne(first, steps, tuple(rules), names, bounds, moves)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
-        """Return which rows are fitted together, under the number of their period."""
+        """Return the number of each fit, a period or `POOLED`, and its rows."""
         pooled = (POOLED, np.arange(len(periods)))
         if self.fit_by == "pooled":
             return [pooled]
@@ -626,5 +632,5 @@ class LagOne(WrappedHistory):
         values: Column,
         numbers: SafeNumbers | None,
         rng: np.random.Generator,
-    ) -> Part:
+    ) -> FittedPart:
         return fit_part(self.base, table, values, rng, left_out=self.left_out, numbers=numbers)

@@ -1,4 +1,4 @@
-"""Which steps from one value to the next the data have, alone or with those of other variables."""
+"""Steps between values that occur in the data, alone or with those of other variables."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ from synthesizer.models.kit.predictors import Float32Array
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeenMoves:
-    """The steps of a coded variable that persons of the data make, given those of some others.
+    """The steps of a coded variable in the data, given those of some other variables.
 
-    To stay is a step that everybody may make where the others stay, too.
+    Staying is always allowed if the other variables stay, too.
     """
 
     names: tuple[str, ...]
-    """The others, coded variables that are drawn before; none if the variable is looked at
-    alone."""
+    """The other variables: coded and drawn before; may be empty."""
     contexts: Combinations
-    """Their values in the row before and in the row itself."""
+    """Their values in the row before and in the row."""
     known: IntArray
-    """Numbers of the contexts that the data have, rising, shape (c,)."""
+    """Numbers of the contexts in the data, rising, shape (c,)."""
     ends: IntArray
-    """Where the steps of each context end, shape (c,)."""
+    """Position after the last step of each context, shape (c,)."""
     before: IntArray
-    """Code that each step leaves, shape (s,)."""
+    """Code before each step, shape (s,)."""
     after: IntArray
-    """Code that it leads to, shape (s,)."""
+    """Code after each step, shape (s,)."""
     n_codes: int
 
     def __post_init__(self) -> None:
@@ -53,27 +52,27 @@ class SeenMoves:
 
     @classmethod
     def of(cls, panel: PanelTable, target: Column, names: Sequence[str]) -> Self | None:
-        """Return the steps of a confidential panel; None where nobody is seen twice."""
+        """Return the steps of a confidential panel; None if no person has several rows."""
         later = np.flatnonzero(~panel.index.is_first)
         if not len(later):
             return None
         table = _contexts(panel, names, later)
         contexts = Combinations.of(table, table.names)
-        known, place = np.unique(contexts.numbers(table), return_inverse=True)
-        steps = np.stack([place, target.data[later - 1], target.data[later]])
-        place, before, after = np.unique(steps, axis=1)
+        known, context = np.unique(contexts.numbers(table), return_inverse=True)
+        steps = np.stack([context, target.data[later - 1], target.data[later]])
+        context, before, after = np.unique(steps, axis=1)
         return cls(
             names=tuple(names),
             contexts=contexts,
             known=known,
-            ends=np.searchsorted(place, np.arange(len(known)), side="right"),
+            ends=np.searchsorted(context, np.arange(len(known)), side="right"),
             before=before,
             after=after,
             n_codes=target.variable.n_codes,
         )
 
     def allowed(self, panel: PanelTable, rows: IntArray, before: Column) -> BoolArray:
-        """Return which codes later rows may have after the values before, shape (k, n_codes)."""
+        """Return the allowed codes of later rows given the values before, shape (k, n_codes)."""
         may = np.ones((len(rows), self.n_codes), dtype=bool)
         for chosen, steps in self._by_context(panel, rows):
             may[chosen] = steps.toarray()[before.data[chosen]] > 0
@@ -82,10 +81,10 @@ class SeenMoves:
         return may
 
     def ahead(self, panel: PanelTable, masks: Masks | None) -> BoolArray | None:
-        """Return which codes each row may have so that its person can go on, shape (r, n_codes).
+        """Return the codes of each row from which the later rows can be reached, (r, n_codes).
 
-        From each there are seen steps to the person's end, among codes that the masks allow; where
-        there are none all may be had. None where nothing keeps anybody from staying.
+        From each such code, steps of the data lead to the last row of the person, among codes that
+        the masks allow. If there is none, all codes are allowed. None if staying is always allowed.
         """
         if not self.names and masks is None:
             return None
@@ -106,14 +105,14 @@ class SeenMoves:
     def _by_context(
         self, panel: PanelTable, rows: IntArray
     ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
-        """Yield places among later rows, and the steps of their known context."""
-        place = self.contexts.places(_contexts(panel, self.names, rows), self.known)
-        for context in np.unique(place[place >= 0]).tolist():
+        """Yield positions of later rows, and the steps of their context."""
+        contexts = self.contexts.places(_contexts(panel, self.names, rows), self.known)
+        for context in np.unique(contexts[contexts >= 0]).tolist():
             part = slice(self.ends[context - 1] if context else 0, self.ends[context])
             codes = (self.before[part], self.after[part])
             ones = np.ones(len(codes[0]), dtype=np.float32)
             steps = scipy.sparse.csr_array((ones, codes), shape=(self.n_codes,) * 2)
-            yield np.flatnonzero(place == context), steps
+            yield np.flatnonzero(contexts == context), steps
 
     def _others_move(self, panel: PanelTable, rows: IntArray) -> BoolArray:
         moves = np.zeros(len(rows), dtype=bool)
@@ -130,14 +129,14 @@ def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:
 
 
 def only_moves(values: Chances, before: Column) -> Chances:
-    """Return the chances of all codes but that of each row before."""
+    """Return the probabilities of all codes except that before, which has 0."""
     shares = values.shares.copy()
     shares[np.arange(len(before)), before.data] = 0.0
     return values.with_shares(shares)
 
 
 def in_parts(values: Chances, before: Column, stay: Float32Array) -> Float32Array:
-    """Return the chance to stay, then those to move to each code, shape (n, 1 + n_codes)."""
+    """Return the probability to stay, then those of moves to each code, (n, 1 + n_codes)."""
     moving = only_moves(values, before).shares
     total = moving.sum(axis=1, keepdims=True)
     np.divide(moving, total, out=moving, where=total > 0)

@@ -25,10 +25,10 @@ _SIGN = Variable(name="own.sign", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A fitted base model of one variable; draws missing codes first where a number has some.
+class FittedPart:
+    """A fitted base model of one variable; for numbers it draws missing codes first.
 
-    It sees the predictors of its fit only: others that a history adds for a draw are left out.
+    It uses the predictors of its fit only.
     """
 
     step: FittedStep
@@ -42,7 +42,7 @@ class Part:
         return made_safe(self.step.draw(predictors, rng, widen=widen), self.numbers, rng)
 
     def chances(self, predictors: Table, *, widen: int = 0) -> Chances | None:
-        """Return the chance of each code in each row; see `FittedModel.chances`."""
+        """Return the probability of each code in each row; see `FittedModel.chances`."""
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
         return self.step.chances(predictors, widen=widen)
@@ -50,7 +50,7 @@ class Part:
     def draw_allowed(
         self, predictors: Table, limits: Limits, rng: np.random.Generator
     ) -> tuple[Column, IntArray]:
-        """Draw within limits; also return the rows for which nothing is allowed; see `redrawn`."""
+        """Draw within limits; also return rows without an allowed value; see `redrawn`."""
 
         def again(rows: IntArray, widen: int) -> Column:
             return self.draw(predictors.take(rows), rng, widen=widen)
@@ -69,11 +69,10 @@ def fit_part(
     *,
     left_out: Collection[str] = (),
     numbers: SafeNumbers | None = None,
-) -> Part:
-    """Fit ``base`` to n >= 1 values, missing codes included; the marginal where n is 1.
+) -> FittedPart:
+    """Fit ``base`` to n >= 1 values, including missing codes; the marginal if n is 1.
 
-    Draws that are rare by ``numbers`` are replaced. Neither the fit nor any draw sees the
-    predictors that are ``left_out``.
+    ``numbers`` replaces rare numbers. The predictors ``left_out`` are not used.
     """
     names = tuple(name for name in predictors.names if name not in left_out)
     model = base if len(target) > 1 else Sample(min_holders=min_holders_of(base))
@@ -83,23 +82,23 @@ def fit_part(
     )  # fmt: skip
     fitted = step.fit(predictors.with_column(target), (), rng)
     if fitted.within is None or numbers is None:
-        return Part(fitted, numbers)
-    # a number on its bound is the bound's, and stays
+        return FittedPart(fitted, numbers)
+    # a number that equals its bound is not replaced
     within = replace(fitted.within, reach=numbers.reach, numbers=numbers)
-    return Part(replace(fitted, within=within))
+    return FittedPart(replace(fitted, within=within))
 
 
 def of_persons(base: ConditionalModel) -> ConditionalModel:
-    """Return ``base`` as it is fitted to one value a person, which stands in all her rows.
+    """Return ``base`` for one value a person, which is repeated in all rows of the person.
 
-    A table or a regression of rows weighs a person by the number of her rows. So a tilt has the
-    products of this number with all predictors, too, and keeps relations both ways.
+    Tables and regressions of rows weight a person by the number of rows. So a leaf regression has
+    this number as a moderator, and keeps relations among rows and among persons.
     """
     return base.moderated([ROWS])
 
 
 def _of_codes(base: ConditionalModel) -> ConditionalModel | None:
-    """Return what draws missing codes where ``base`` takes numbers only: the marginal's model."""
+    """Return a model of missing codes if ``base`` accepts numbers only."""
     if Kind.CATEGORICAL in base.abilities.kinds and base.abilities.max_levels is None:
         return None
     return Cart()
@@ -112,8 +111,8 @@ def fit_codes(
     rng: np.random.Generator,
     *,
     left_out: Collection[str] = (),
-) -> Part:
-    """Fit a coded target; by ``base`` where it takes codes, else by a tree."""
+) -> FittedPart:
+    """Fit a coded target by ``base``, or by a tree if ``base`` accepts numbers only."""
     return fit_part(_of_codes(base) or base, predictors, target, rng, left_out=left_out)
 
 
@@ -127,24 +126,18 @@ ELAPSED = OWN + "elapsed"
 
 
 def change_names(predictors: Iterable[str]) -> tuple[str, ...]:
-    """Return what the changes of some predictors are called in each row, see `with_changes`."""
+    """Return the names of the columns of `with_changes`."""
     names = (name for name in predictors if not name.startswith(PREFIX))
     return (ELAPSED, *(f"{OWN}changed {name}" for name in names))
 
 
 def ever_names(predictors: Iterable[str]) -> tuple[str, ...]:
-    """Return what the changes of some predictors are called of persons.
-
-    See `persons_with_changes`.
-    """
+    """Return the names of the columns of `persons_with_changes`."""
     return tuple(f"{OWN}ever {name}" for name in predictors if not name.startswith(PREFIX))
 
 
 def changing_names(table: PanelTable) -> tuple[str, ...]:
-    """Return the variables that some person changes, without time and attributes of careers.
-
-    Time changes in every row, which tells nothing.
-    """
+    """Return the variables that change in some but not all later rows, no attributes of careers."""
     index = table.index
     before = np.maximum(np.arange(index.n_rows) - 1, 0)
     later = ~index.is_first
@@ -170,7 +163,7 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
 
 
 def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:
-    """Add the numbers that some variables had in the row before; in first rows, those they have."""
+    """Add the numbers of some variables in the row before; first rows have the present ones."""
     before = np.arange(table.n_rows) - ~table.index.is_first
     for name in names:
         variable = Variable(name=FORMER + name, kind=Kind.NUMERIC)
@@ -179,7 +172,7 @@ def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:
 
 
 def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
-    """Return the first row of every person, and whether she ever changes each of some variables."""
+    """Return the first row of every person, and whether each of some variables ever changes."""
     persons = table.first_rows
     for name in names:
         ever = changers(table.index, table[name])
@@ -193,10 +186,7 @@ NO_PAST = "(no past)"
 
 
 def with_no_past(columns: Sequence[Column], has_past: BoolArray) -> tuple[Column, ...]:
-    """Return the columns of `past_columns`, the value before missing where there is none.
-
-    The numbers are 0 there.
-    """
+    """Return the columns of `past_columns`, missing or 0 in first rows."""
     before, *numbers = columns
     variable = replace(before.variable, missing=(*before.variable.missing, NO_PAST))
     if variable.is_coded:
@@ -211,26 +201,26 @@ def with_no_past(columns: Sequence[Column], has_past: BoolArray) -> tuple[Column
 
 
 def first_observed(index: PanelIndex, target: Column) -> IntArray:
-    """Return the first row of every person with a value; the first row where there is none."""
+    """Return the first row with a value of every person; the first row if there is none."""
     rows = np.where(target.is_observed, np.arange(index.n_rows), index.n_rows)
     first = np.minimum.reduceat(rows, index.starts)
     return np.where(first < index.starts + index.counts, first, index.starts)
 
 
-FEW_STARTS = 100
-"""Persons who are new, from which on nobody of earlier periods is needed to learn of them."""
+MIN_STARTS = 100
+"""New persons who are enough for a fit without those of earlier periods."""
 
 
 def recent_starts(index: PanelIndex) -> IntArray:
-    """Return the first rows of who is new in the last period, and of others where these are few.
+    """Return the first rows of persons who are new in the last period; more if these are few.
 
-    Those of periods before it are added one by one. Whoever is there in the first period of all
-    was there before, so that these are asked only where nobody is new later on.
+    New persons of earlier periods are added period by period. Persons of the first period may have
+    been there before, so they count only if no person is new later.
     """
     began = index.period[index.starts]
     for period in range(index.n_periods - 1, 0, -1):
         is_new = began >= period
-        if is_new.sum() >= FEW_STARTS:
+        if is_new.sum() >= MIN_STARTS:
             return index.starts[is_new]
     later = began > 0
     return index.starts[later] if later.any() else index.starts

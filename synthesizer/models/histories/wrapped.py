@@ -1,8 +1,4 @@
-"""Models of histories around a model of rows, from one value a person to a new one in every period.
-
-Between them are a variable that most persons never change, and one that rises or stays, but for a
-few persons.
-"""
+"""Models of histories with a base model: constant, mostly constant, rising, or free."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from synthesizer.models.domains import Chances, Mask
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     changing_names,
     ever_names,
     first_observed,
@@ -41,10 +37,10 @@ from synthesizer.models.limits import Judge, Limits, redrawn
 class FittedTimeInvariant(FittedHistory):
     """A base model of one value a person."""
 
-    value: Part
+    value: FittedPart
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw a value for every person and write it in all its rows."""
+        """Draw a value for every person and repeat it in all rows of the person."""
         drawn, bad = draw_persons(self.value, predictors, limits, rng)
         self._refuse(len(bad))
         return predictors.spread(drawn)
@@ -57,11 +53,11 @@ class FittedTimeInvariant(FittedHistory):
         *,
         rng: np.random.Generator,
     ) -> Column:
-        """Keep the value of a person, and draw one for who is new; see `FittedHistory.follow`."""
+        """Return the value of each person, drawn for new persons; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
-        kept = past.take(index.starts[index.person[rows]])
-        drawn, old = self.begun(predictors, kept, limits, rng=rng)
+        values = past.take(index.starts[index.person[rows]])
+        drawn, old = self.begun(predictors, values, limits, rng=rng)
         if limits.binding is not None:
             self._refuse(int(limits.binding(rows[old], drawn.take(old)).sum()))
         return drawn
@@ -71,26 +67,26 @@ class FittedTimeInvariant(FittedHistory):
             raise RuleError(
                 f"variable {self.value.step.variable.name!r}: no value is allowed in all periods "
                 f"of {n_persons} synthetic persons; relax the rules or structural_zeros, draw it "
-                "period by period (lag_one), or, where few persons hold each number, allow these "
-                "(min_holders: 0 of its base model)"
+                "period by period (lag_one), or, if each number has few persons, release rare "
+                "numbers (min_holders: 0 of its base model)"
             )
 
 
 Path = Callable[[IntArray, Column], Column]
-"""Gives the values of all rows of some persons, from the one value of each."""
+"""Returns the values of all rows of some persons, from one value of each."""
 
 
 def draw_persons(
-    value: Part,
+    value: FittedPart,
     predictors: PanelTable,
     limits: Limits,
     rng: np.random.Generator,
     path: Path | None = None,
 ) -> tuple[Column, IntArray]:
-    """Draw a value for every person, allowed in each of her rows; also return whom nothing fits.
+    """Draw a value for every person that is allowed in all rows; also return persons without one.
 
-    ``path`` says what a value becomes over time, for persons of whom some may come more than once;
-    the same value in all rows by default.
+    ``path`` returns the values of rows from one value a person, who may be repeated; by default all
+    rows have the same value.
     """
     index, persons = predictors.index, predictors.first_rows
     drawn = value.draw(persons, rng)
@@ -125,9 +121,9 @@ def draw_persons(
 
 @options
 class TimeInvariant(WrappedHistory):
-    """One value a person, given what is known at the person's first period.
+    """Draw one value for all periods of a person, given the variables of the first period.
 
-    Where the confidential data have several values for a person, the first observed one counts.
+    If a person has several values in the confidential data, the first observed one counts.
     Source: Barrientos et al. (2018), section 3.2 (sex).
 
     Examples
@@ -149,14 +145,14 @@ class TimeInvariant(WrappedHistory):
     in_words = "a model of one value for all rows of a person or other unit"
 
     def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
-        """Say how many persons lose their later values; see `HistoryModel.doubts`."""
+        """Yield how many persons have several values; see `HistoryModel.doubts`."""
         index = predictors.index
         change = changers(index, target)
         several = int((index.counts > 1).sum())
         if change.sum() > several / 2:
             yield (
-                f"{int(change.sum())} of {several} persons with several rows change it, and with "
-                "'time_invariant' nobody does; leave the model out, or use 'lag_one'"
+                f"it changes for {int(change.sum())} of {several} persons with several rows, but "
+                "'time_invariant' draws one value a person; remove the model, or use 'lag_one'"
             )
 
     def fit_history(
@@ -187,7 +183,7 @@ class TimeInvariant(WrappedHistory):
 class FittedEachPeriod(FittedHistory):
     """A base model of the value of a row."""
 
-    value: Part
+    value: FittedPart
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
@@ -217,9 +213,9 @@ class FittedEachPeriod(FittedHistory):
 
 @options
 class EachPeriod(WrappedHistory):
-    """The value of every row given the earlier variables of the same period; no lag.
+    """Draw the value of every row given the earlier variables of the same period, without a lag.
 
-    For what follows from the period's other variables, such as pay from plan, grade and step.
+    For values that depend on other variables of the period, such as pay on plan, grade and step.
 
     Examples
     --------
@@ -240,8 +236,8 @@ class EachPeriod(WrappedHistory):
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
         """Refuse every rule; see `HistoryModel.rule_problems`."""
         return [
-            f"variable {variable!r}: 'each_period' knows no earlier value and cannot keep the rule "
-            f"{rule.text!r}; use 'lag_one'"
+            f"variable {variable!r}: 'each_period' has no earlier value and cannot satisfy the "
+            f"rule {rule.text!r}; use 'lag_one'"
             for rule in rules
         ]
 
@@ -261,24 +257,24 @@ class EachPeriod(WrappedHistory):
         return FittedEachPeriod(fit_part(self.base, predictors.take(rows), target.take(rows), rng))
 
 
-TRIES = 3
-"""Histories drawn for a person who shall change before a change in a random row is imposed."""
-FEW_PERSONS = 2_000
-"""Fewer persons draw several histories at once: a walk takes as long for few as for many."""
+MAX_TRIES = 3
+"""Redraws of a history without a change, before one is imposed in a random row."""
+MAX_REPEATED_PERSONS = 2_000
+"""Fewer persons draw several histories at once, which takes no longer."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedByClass(FittedHistory):
-    """The class of a person, the value of those who never change, the histories of the others."""
+    """The class of a person, constant values, and the histories of the other classes."""
 
-    classes: Part
+    classes: FittedPart
     """Draws 0 for a constant value, k for history k - 1."""
-    constant: Part | None
-    """None where nobody is constant."""
+    constant: FittedPart | None
+    """Draws the constant values; None if there are none."""
     histories: tuple[FittedLagOne | None, ...]
-    """One for each further class, None where nobody is in it."""
+    """One for each further class, None if it is empty."""
     changing: tuple[str, ...] = ()
-    """Predictors of which the class knows whether the person ever changes them."""
+    """Predictors whose changes are predictors of the class."""
 
     def __post_init__(self) -> None:
         if not any((self.constant, *self.histories)):
@@ -289,25 +285,25 @@ class FittedByClass(FittedHistory):
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the class of every person, then one value or a history.
 
-        Who gets no value that is allowed in all periods gets a history instead.
+        A person without a value that is allowed in all periods has a history instead.
         """
         return self.draw_by_class(predictors, limits, rng)[0]
 
     def draw_by_class(
         self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
     ) -> tuple[Column, IntArray]:
-        """Draw values, and return the classes of the persons, too; see `draw`."""
+        """Return drawn values, and the classes of the persons; see `draw`."""
         index = predictors.index
         classes = self._draw_classes(predictors, rng)
         columns, rows = [], []
         same = np.flatnonzero(classes == 0)
         if self.constant is not None and len(same):
             its, panel = index.rows_of(same), predictors.take_units(same)
-            firm = limits.strict if any(self.histories) else limits  # else nobody can change
+            firm = limits.strict if any(self.histories) else limits
             values, bad = draw_persons(self.constant, panel, firm.of_rows(its), rng)
-            kept = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
-            columns.append(panel.spread(values).take(kept))
-            rows.append(its[kept])
+            allowed_rows = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
+            columns.append(panel.spread(values).take(allowed_rows))
+            rows.append(its[allowed_rows])
             classes[same[bad]] = self._first_fitted(self.histories) + 1
         for code, model in enumerate(self.histories, start=1):
             persons = np.flatnonzero(classes == code)
@@ -316,7 +312,7 @@ class FittedByClass(FittedHistory):
             if model is None:
                 raise RuleError(
                     f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
-                    "nobody changes in the data; relax the rules or the structural zeros"
+                    "it never changes in the data; relax the rules or the structural zeros"
                 )
             its, panel = index.rows_of(persons), predictors.take_units(persons)
             columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))
@@ -325,7 +321,7 @@ class FittedByClass(FittedHistory):
         return Column.concatenate(columns).take(order), classes
 
     def _draw_classes(self, predictors: PanelTable, rng: np.random.Generator) -> IntArray:
-        """Draw classes that were fitted; who is there once is constant where anybody is."""
+        """Draw classes that were fitted; persons with one row are constant if the class exists."""
         persons = persons_with_changes(predictors, self.changing)
         classes = self.classes.draw(persons, rng).data.astype(np.int64)
         classes[predictors.index.counts == 1] = 0
@@ -343,15 +339,14 @@ def _draw_changing(
 ) -> Column:
     """Draw histories again until each has a change, shape (r,).
 
-    After `TRIES` further draws a random later row of the person has to move. Few persons draw
-    several histories at once, of which the first with a change counts.
+    After `MAX_TRIES` further draws the value must change in a random later row of the person.
     """
     index = predictors.index
     drawn: Column | None = None
-    still, left = np.arange(index.n_persons), 1 + TRIES
-    while drawn is None or (left and len(still)):
-        copies = max(1, min(left, FEW_PERSONS // max(1, len(still))))
-        left -= copies
+    still, tries = np.arange(index.n_persons), 1 + MAX_TRIES
+    while drawn is None or (tries and len(still)):
+        copies = max(1, min(tries, MAX_REPEATED_PERSONS // max(1, len(still))))
+        tries -= copies
         units = np.repeat(still, copies)
         panel, its = predictors.take_units(units), limits.of_rows(index.rows_of(units))
         values = model.draw(panel, its, rng=rng)
@@ -377,12 +372,12 @@ class ByClass(WrappedHistory):
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedHistory:
-        """Learn steps of all persons: classes of whole histories are not known before their end."""
+        """Learn steps of all persons, without classes, which need whole histories."""
         model = LagOne(base=self.base).leaving_out(self.left_out)
         return model.fit_last(predictors, target, rules, rng=rng)
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
-        """Return what the histories add, and which of the predictors a person ever changes."""
+        """Return the names of the history's predictors, and of those that ever change."""
         return (*LagOne().own_predictors(predictors), *ever_names(predictors))
 
     def fit_classes(
@@ -393,11 +388,11 @@ class ByClass(WrappedHistory):
         model: LagOne,
         rules: Sequence[PathRules],
         rng: np.random.Generator,
-    ) -> tuple[Part, Part | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
+    ) -> tuple[FittedPart, FittedPart | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
         """Return the fields of `FittedByClass`: classes of n persons, values and histories.
 
-        ``rules`` are those of each history. Classes are learnt from the persons with several rows,
-        who could change; from everybody where there are none.
+        ``rules`` are those of each history. Classes are learnt from persons with several rows, or
+        from all persons if there are none.
         """
         index, constant = predictors.index, None
         same = np.flatnonzero(classes.data == 0)
@@ -424,15 +419,16 @@ class ByClass(WrappedHistory):
 
 @options
 class MostlyConstant(ByClass):
-    """First whether a person ever changes; who does not gets one value, the others a history.
+    """Draw whether a person's value ever changes, then one value or a history.
 
-    So the share of persons who ever change is kept. Source: Barrientos et al. (2018), section
+    This keeps the share of persons whose value changes. Source: Barrientos et al. (2018), section
     3.2.2 (race).
 
     Parameters
     ----------
     fit_by : {"pooled", "by_period"}
-        As in `LagOne`, for those who change.
+        Fit of the histories of persons whose value changes: "pooled" fits one model to all periods,
+        "by_period" one to each period; see ``lag_one``.
 
     Examples
     --------
@@ -478,21 +474,21 @@ def _never_falls(column: Column, *, is_wish: bool = False) -> PathRule:
 
 @dataclass(frozen=True, eq=False)
 class FittedMonotone(FittedByClass):
-    """Classes, values and histories, of which the last falls once at most."""
+    """Classes, values and histories; histories of the last class fall at most once."""
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the class of every person, then one value or a history.
 
-        Who gets no value that is allowed in all periods rises instead.
+        A person without a value that is allowed in all periods is of the class "rising" instead.
         """
         drawn, classes = self.draw_by_class(predictors, limits, rng)
         model, others = self.histories[OTHER - 1], classes == OTHER
         if model is None or not others.any():
             return drawn
-        return _kept(model, predictors, drawn, others, limits, rng)
+        return _at_most_one_fall(model, predictors, drawn, others, limits, rng)
 
 
-def _kept(
+def _at_most_one_fall(
     model: FittedLagOne,
     predictors: PanelTable,
     drawn: Column,
@@ -500,10 +496,9 @@ def _kept(
     limits: Limits,
     rng: np.random.Generator,
 ) -> Column:
-    """Let some persons fall once at most, inside the rules and structural zeros.
+    """Return values of which those of some persons fall at most once, within rules and limits.
 
-    Where a value that stays breaks them the person is drawn again, without a fall wherever that is
-    allowed.
+    If this breaks a rule or limit, the person is drawn again, without a fall if possible.
     """
     index = predictors.index
     once = _one_fall(index, drawn, persons)
@@ -520,10 +515,9 @@ def _kept(
 
 
 def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
-    """Let values after the second fall of some persons stay: at most one violation each.
+    """Return values without a second fall of some persons: they keep the value before it.
 
-    Every person of the class falls at least once in the data, so there are no more violations
-    than the data have for as many such persons.
+    In the data every person of the class falls at least once, so violations are not more frequent.
     """
     is_candidate = persons[index.person]
     while True:
@@ -538,11 +532,11 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
 
 @options
 class Monotone(ByClass):
-    """The class of a person first: constant, rising, or other; then a value or a history.
+    """Draw the class of a person (constant, rising, or other), then one value or a history.
 
-    Rising persons only get values that are not below the nearest earlier observed one, unless
-    structural zeros leave nothing else. Those of the class "other" fall once at most. Source:
-    Barrientos et al. (2018), section 3.2 (education).
+    A value of the class "rising" is not below the nearest earlier observed one, unless structural
+    zeros leave no other. A history of the class "other" falls at most once. Source: Barrientos et
+    al. (2018), section 3.2 (education).
 
     Examples
     --------
@@ -584,7 +578,7 @@ class Monotone(ByClass):
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedHistory:
-        """Fit the steps into the last period, with falls where some fall; see `HistoryModel`."""
+        """Fit the steps into the last period, with falls if some fall; see `HistoryModel`."""
         index = predictors.index
         falls = broken_steps(index, target, [_never_falls(target)])[index.by_period[-1]].any()
         more = () if falls else (_never_falls(target, is_wish=True),)

@@ -1,4 +1,4 @@
-"""What a tilted tree draws: the levels of a target, or the spikes and intervals of a number."""
+"""Classes of a target: its levels, or the spikes and intervals of a number, and their moments."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from synthesizer.models.kit.predictors import Float32Array
 
 AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
-INTERVALS = 32
-"""Most intervals of a number, besides those at the borders of groups."""
-ROWS_OF_INTERVAL, FEW_INTERVALS, FEW_ROWS = 40, 8, 8
-"""Least records of an interval, on average; up to 8 intervals may have 8 records each."""
-SPIKE_ROWS = 20
-SPIKE_SHARE = 0.004
-"""A number is a spike, a class of its own, if so many records hold it, and such a share."""
+MAX_INTERVALS = 32
+"""Intervals of a number, besides those at the borders of groups."""
+MIN_INTERVAL_ROWS, MAX_SMALL_INTERVALS, MIN_SMALL_INTERVAL_ROWS = 40, 8, 8
+"""Mean number of records of an interval; up to 8 intervals may have 8 records each."""
+MIN_SPIKE_ROWS = 20
+MIN_SPIKE_SHARE = 0.004
+"""A number with 20 records and 0.4 % of all is a spike, with a separate class."""
 MAX_BORDERS = 200
-"""Groups whose borders are looked for."""
-LEVEL, STEEPEST = 1e-4, 50.0
-"""Slopes within an interval below which draws are even, and at most."""
-WIDEST = 4.0
+"""Levels of a predictor whose borders become borders of intervals."""
+MIN_SLOPE, MAX_SLOPE = 1e-4, 50.0
+"""Absolute slopes within an interval; below the first, draws are uniform."""
+MAX_SD = 4.0
 """Standardised numbers are cut at this distance from their mean."""
-MOST_INDICATORS = 40
-"""Levels that a tilt has an indicator for."""
-FEW_VALUES = 12
-"""A scale with so many values has an indicator for each."""
-MOST_SPIKES = 8
-LARGE_SPIKE = 0.03
-"""Spikes of a number that a tilt has an indicator for hold such a share of the records."""
+MAX_INDICATORS = 40
+"""Levels with an indicator in the leaf regression."""
+MAX_INDICATOR_VALUES = 12
+"""Values of a scale that all have an indicator."""
+MAX_SPIKES = 8
+MIN_INDICATOR_SHARE = 0.03
+"""Share of the records of a spike that has an indicator."""
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
-    """A number of classes, and what each stands for.
+class TargetClasses:
+    """The classes of a target and the values in each.
 
     Codes, and numbers with at most 60 different values, have a class for each value that occurs.
-    Of other numbers each spike is a class, and the rest lie in intervals with about the same
-    number of records; the borders of groups of the number among the predictors (deciles, age
-    groups) are borders of intervals, so that a draw given the group stays in it.
+    For other numbers each spike is a class; the rest lies in intervals with about the same
+    number of records. If a predictor groups the number (deciles, age groups), the borders of groups
+    are borders of intervals, so that a draw given the group stays in it.
 
     Examples
     --------
     >>> from synthesizer.data.table import Variable
     >>> wage = Variable(name="wage", kind=Kind.NUMERIC, decimals=0)
-    >>> classes = Classes.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
-    >>> classes.n_classes, classes.place(np.array([0.0, 39601.0])).tolist()
+    >>> classes = TargetClasses.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
+    >>> classes.n_classes, classes.classify(np.array([0.0, 39601.0])).tolist()
     (8, [0, 7])
     """
 
     spikes: FloatArray
-    """Values that are a class of their own, rising; the first classes."""
+    """Values with a separate class, rising; they are the first classes."""
     edges: FloatArray
     """Borders between the intervals, rising."""
     donors: FloatArray
     """Confidential values that are no spikes, sorted; shape (n,)."""
     starts: IntArray
-    """Number of the first donor of each interval, and n."""
+    """Position of the first donor of each interval, and n."""
 
     def __post_init__(self) -> None:
         for name in ("spikes", "edges"):
@@ -78,30 +78,30 @@ class Classes:
         if not (
             complete and rising and self.starts[0] == 0 and self.starts[-1] == len(self.donors)
         ):
-            raise ValueError("intervals must each hold donors, sorted")
+            raise ValueError("every interval must have donors, sorted")
         if not self.n_classes:
             raise ValueError("there must be at least one class")
 
     @classmethod
     def of(cls, target: Column, predictors: Table) -> Self:
-        """Divide n >= 1 values of a target."""
+        """Define the classes of n >= 1 values of a target."""
         values = np.asarray(target.data, dtype=np.float64)
         distinct, counts = np.unique(values, return_counts=True)
         if len(distinct) <= MANY_LEVELS or not is_number_like(target):
             return cls(distinct, np.empty(0), np.empty(0), np.zeros(1, dtype=np.int64))
-        spikes = distinct[counts >= max(SPIKE_ROWS, SPIKE_SHARE * len(values))]
+        spikes = distinct[counts >= max(MIN_SPIKE_ROWS, MIN_SPIKE_SHARE * len(values))]
         donors = np.sort(values[~np.isin(values, spikes)])
         if not len(donors):
             return cls(spikes, np.empty(0), donors, np.zeros(1, dtype=np.int64))
-        few = np.clip(len(donors) // FEW_ROWS, 1, FEW_INTERVALS)
-        n_intervals = int(np.clip(len(donors) // ROWS_OF_INTERVAL, few, INTERVALS))
+        few = np.clip(len(donors) // MIN_SMALL_INTERVAL_ROWS, 1, MAX_SMALL_INTERVALS)
+        n_intervals = int(np.clip(len(donors) // MIN_INTERVAL_ROWS, few, MAX_INTERVALS))
         cuts = np.quantile(donors, np.arange(1, n_intervals) / n_intervals)
         edges = np.unique(np.concatenate([cuts, group_borders(values, predictors)]))
         starts = np.searchsorted(donors, edges)  # a value on an edge lies above it
         first = np.unique(starts, return_index=True)[1]
-        kept = first[(starts[first] > 0) & (starts[first] < len(donors))]
-        ends = np.concatenate([[0], starts[kept], [len(donors)]])
-        return cls(spikes, edges[kept], donors, ends)
+        inner = first[(starts[first] > 0) & (starts[first] < len(donors))]
+        ends = np.concatenate([[0], starts[inner], [len(donors)]])
+        return cls(spikes, edges[inner], donors, ends)
 
     @property
     def n_classes(self) -> int:
@@ -113,8 +113,8 @@ class Classes:
         """Number of intervals; they are the last classes."""
         return len(self.starts) - 1
 
-    def place(self, values: FloatArray) -> IntArray:
-        """Return the class of each value, shape (n,); a value never seen is with its neighbours."""
+    def classify(self, values: FloatArray) -> IntArray:
+        """Return the class of each value, shape (n,); the nearest class for new values."""
         numbers = np.asarray(values, dtype=np.float64)
         intervals = len(self.spikes) + np.searchsorted(self.edges, numbers, side="right")
         if not len(self.spikes):
@@ -127,10 +127,10 @@ class Classes:
             return np.asarray(spikes)
         return np.asarray(np.where(self.spikes[spikes] == numbers, spikes, intervals))
 
-    def draw(self, classes: IntArray, places: FloatArray) -> FloatArray:
+    def draw(self, classes: IntArray, indices: FloatArray) -> FloatArray:
         """Return a value of each class, shape (n,).
 
-        Of an interval it is that of the donor at a place in [0, 1) in the order of its donors.
+        ``indices`` in [0, 1) choose among the sorted donors of an interval.
         """
         if not self.n_intervals:
             return np.asarray(self.spikes[classes])
@@ -139,7 +139,7 @@ class Classes:
         out[is_spike] = self.spikes[classes[is_spike]]
         intervals = classes[~is_spike] - len(self.spikes)
         first, last = self.starts[intervals], self.starts[intervals + 1]
-        chosen = first + (places[~is_spike] * (last - first)).astype(np.int64)
+        chosen = first + (indices[~is_spike] * (last - first)).astype(np.int64)
         out[~is_spike] = self.donors[chosen]
         return out
 
@@ -159,10 +159,10 @@ class Classes:
 
 
 def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
-    """Return where a coded predictor changes with a number, as deciles and age groups do.
+    """Return the borders of coded predictors that group the number, such as deciles or age groups.
 
-    A predictor with g levels is such a group if its codes change at most 2 g + 3 times from the
-    smallest of the n values to the largest.
+    A predictor with g levels is such a grouping if its codes change at most 2 g + 3 times when the
+    n rows are sorted by the number.
     """
     order = np.argsort(values, kind="stable")
     rising = values[order]
@@ -181,48 +181,48 @@ def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
-    """What of a target a tilt moves.
+class TargetMoments:
+    """The moments of a target in the leaf regression.
 
-    Two levels and levels without an order have an indicator for each class; ordered ones and
-    numbers with few values have their standardised value before these. Other numbers have their
-    standardised value, three polynomials of the rank, the square, and indicators of large spikes:
-    an exponential family whose likelihood equations keep the products of these with every
-    predictor as they are in the data.
+    Two levels and unordered levels have an indicator for each class. Ordered levels and numbers
+    with few values also have their standardised value, in front. Other numbers have their
+    standardised value, three polynomials of the rank, the square, and indicators of large spikes.
+    The likelihood equations of this exponential family keep the products of moments and predictors
+    as they are in the data.
     """
 
     values: Float32Array
-    """Of each class, shape (K, r)."""
+    """Moments of each class, shape (K, r)."""
     across: Float32Array
-    """What they grow by from one end of an interval to the other, 0 for other classes; (K, r)."""
+    """Their growth across an interval, 0 for other classes; (K, r)."""
     n_linear: int
-    """The first so many are those that regressions are of."""
+    """Number of moments, the first ones, that are targets of researchers' regressions."""
 
     def __post_init__(self) -> None:
         check_floats("values of moments", self.values, (-1, -1))
         check_floats("growth of moments", self.across, self.values.shape)
 
     @classmethod
-    def of(cls, classes: Classes, target: Column, places: IntArray) -> Self:
-        """Choose the moments of the classes of n confidential values; ``places`` are theirs."""
+    def of(cls, classes: TargetClasses, target: Column, labels: IntArray) -> Self:
+        """Choose the moments for n confidential values; ``labels`` are the classes of rows."""
         n_classes = classes.n_classes
-        shares = np.bincount(places, minlength=n_classes) / len(places)
+        shares = np.bincount(labels, minlength=n_classes) / len(labels)
         frequent = np.argsort(-shares, kind="stable")
         if n_classes == 2:
             return cls._fixed(np.eye(2), 2)
         if not is_scale(target):
-            chosen = np.sort(frequent[:MOST_INDICATORS])
+            chosen = np.sort(frequent[:MAX_INDICATORS])
             return cls._fixed(np.eye(n_classes)[:, chosen], len(chosen))
         observed = np.ones(n_classes, dtype=bool)
         if target.is_coded:
             observed = classes.centres < len(target.variable.levels)
         value = standardised(classes.centres, shares * observed) * observed
-        if n_classes <= FEW_VALUES:
+        if n_classes <= MAX_INDICATOR_VALUES:
             return cls._fixed(np.column_stack([value, np.eye(n_classes)]), 1)
         order = np.argsort(classes.centres, kind="stable")
         above = np.empty(n_classes)
         above[order] = np.cumsum(shares[order])
-        large = [k for k in frequent[:MOST_SPIKES] if shares[k] >= LARGE_SPIKE]
+        large = [k for k in frequent[:MAX_SPIKES] if shares[k] >= MIN_INDICATOR_SHARE]
         spikes = np.eye(n_classes)[:, large]
         curves = _curves(value, above - shares / 2)
         lows, highs = classes.ranges(np.arange(n_classes))
@@ -248,25 +248,25 @@ def _curves(value: FloatArray, rank: FloatArray) -> FloatArray:
 
 
 def _slope_of(centres: FloatArray, value: FloatArray) -> float:
-    """Return standard deviations a unit: what `standardised` divided by."""
-    inside = np.flatnonzero(np.abs(value) < WIDEST)
+    """Return the scale of `standardised`, in standard deviations a unit."""
+    inside = np.flatnonzero(np.abs(value) < MAX_SD)
     ends = inside[[np.argmin(centres[inside]), np.argmax(centres[inside])]]
     width = float(centres[ends[1]] - centres[ends[0]])
     return float(value[ends[1]] - value[ends[0]]) / width if width > 0 else 0.0
 
 
-def lean(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return numbers in [0, 1) of density in proportion to exp(slope u) from even ones, (n,).
+def exponential(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return numbers in [0, 1) with density proportional to exp(slope u), from uniform ones, (n,).
 
     Examples
     --------
-    >>> lean(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
+    >>> exponential(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
     [0.5, 0.72]
     """
-    steep = np.abs(slopes) > LEVEL
-    slope = np.clip(np.where(steep, slopes, 1.0), -STEEPEST, STEEPEST)
-    leaning = np.log1p(uniform * np.expm1(slope)) / slope
-    return np.asarray(np.where(steep, np.clip(leaning, 0.0, 1.0 - 1e-12), uniform))
+    steep = np.abs(slopes) > MIN_SLOPE
+    slope = np.clip(np.where(steep, slopes, 1.0), -MAX_SLOPE, MAX_SLOPE)
+    sloped = np.log1p(uniform * np.expm1(slope)) / slope
+    return np.asarray(np.where(steep, np.clip(sloped, 0.0, 1.0 - 1e-12), uniform))
 
 
 def is_scale(target: Column) -> bool:
@@ -279,7 +279,7 @@ def standardised(values: FloatArray, weights: FloatArray) -> FloatArray:
     total = float(weights.sum()) or 1.0
     mean = float(weights @ values) / total
     spread = float(weights @ (values - mean) ** 2 / total) ** 0.5
-    return np.asarray(np.clip((values - mean) / (spread or 1.0), -WIDEST, WIDEST))
+    return np.asarray(np.clip((values - mean) / (spread or 1.0), -MAX_SD, MAX_SD))
 
 
 def rank_moments(middle: npt.NDArray[AnyFloat]) -> list[npt.NDArray[AnyFloat]]:

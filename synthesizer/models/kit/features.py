@@ -1,10 +1,11 @@
-"""Predictors as the columns that a tilt is linear in, and what the time to an event depends on.
+"""Features of predictors in the leaf regression, and hazards for times to an event.
 
-The scores of a Cox model with log-hazard b'x compare, for each x, the events with the sum of
-x exp(b'x) H(t) over all rows, H being the baseline's cumulative hazard (Cox 1972, JRSS B 34;
-Breslow 1974, Biometrics 30). The events hold by the model that drew them. A tilt keeps the products
-of the time with its features; so it holds the sum as far as H is linear in t once its features
-include x exp(b'x). White and Royston (2009, Statistics in Medicine 28) impute by the same argument.
+The score of a Cox model with log-hazard b'x compares, for each x, the events with the sum of
+x exp(b'x) H(t) over all rows, where H is the cumulative baseline hazard (Cox 1972, JRSS B 34;
+Breslow 1974, Biometrics 30). The model that draws the event keeps the first part. The leaf
+regression keeps the products of the time and its features. So it keeps the sum, as far as H is
+linear in t, if its features include x exp(b'x). White and Royston (2009, Statistics in Medicine 28)
+impute by the same argument.
 """
 
 from __future__ import annotations
@@ -20,41 +21,41 @@ import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import finite_number
-from synthesizer.models.kit.classes import WIDEST, rank_moments, standardised
+from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton
 from synthesizer.models.kit.predictors import Float32Array
 
-MIN_ROWS = 20
+MIN_LEVEL_ROWS = 20
 """Levels with fewer records share an indicator, or have none."""
-MOST_LEVELS = 30
-"""Levels of a predictor with an indicator of their own."""
-MOST_COLUMNS = 720
-"""Of all predictors together: the work of a tilt grows with the cube of their number."""
-LEAST_LEVELS = 5
-MOST_LINEAR = 20
-"""A predictor with so many indicators counts as a few categories, which regressions use."""
-MOST_SPIKES = 8
-SPIKE_ROWS = 30
-SPIKE_SHARE = 0.02
+MAX_LEVELS = 30
+"""Levels of a predictor with an indicator."""
+MAX_COLUMNS = 720
+"""Columns of all predictors: the time of a fit grows with their cube."""
+MIN_LEVELS = 5
+MAX_LINEAR_LEVELS = 20
+"""Up to this number of indicators, researchers' regressions may use the predictor."""
+MAX_SPIKES = 8
+MIN_SPIKE_ROWS = 30
+MIN_SPIKE_SHARE = 0.02
 N_MOMENTS = 5
 """Columns of a number besides its missing codes and spikes."""
-QUANTILES = 512
-"""Numbers get their ranks by interpolation between so many quantiles."""
-_APART = 1e-300
-"""Numbers that are nearer than this are one: the slope between two of them would be infinite."""
-LABELS_ARE_NUMBERS = 0.8
-"""Levels have a score if such a share of them are written as numbers."""
+N_QUANTILES = 512
+"""Ranks are interpolated between these quantiles."""
+MIN_GAP = 1e-300
+"""Nearer numbers are equal: the slope between them would be infinite."""
+MIN_NUMBER_SHARE = 0.8
+"""Levels have a score if this share of them are numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The columns of a coded predictor: indicators, and a score where levels are on a scale."""
+    """The columns of a coded predictor: indicators, and a score if levels are on a scale."""
 
     name: str
     indicator_of: npt.NDArray[np.int32]
     """Number of the indicator of each code, -1 for none; shape (c,)."""
     score: FloatArray | None
-    """Standardised place of each code on the scale, 0 for codes beside it; shape (c,)."""
+    """Standardised score of each code, 0 for codes off the scale; (c,)."""
 
     def __post_init__(self) -> None:
         check_codes("indicator_of", self.indicator_of, len(self.indicator_of), least=-1)
@@ -62,17 +63,17 @@ class Levels:
             check_floats("score", self.score, self.indicator_of.shape)
 
     @classmethod
-    def of(cls, column: Column, most: int = MOST_LEVELS) -> Self:
-        """Learn the columns of a confidential predictor, at most so many indicators and one."""
+    def of(cls, column: Column, most: int = MAX_LEVELS) -> Self:
+        """Learn the columns of a confidential predictor: ``most`` indicators and one for others."""
         variable, codes = column.variable, np.asarray(column.data)
         counts = np.bincount(codes, minlength=variable.n_codes)
         order = np.argsort(-counts, kind="stable")
-        chosen = order[counts[order] >= MIN_ROWS][:most]
+        chosen = order[counts[order] >= MIN_LEVEL_ROWS][:most]
         indicator_of = np.full(variable.n_codes, -1, dtype=np.int32)
         indicator_of[chosen] = np.arange(len(chosen))
         rest = indicator_of < 0
         n_columns = len(chosen)
-        if counts[rest].sum() >= MIN_ROWS:
+        if counts[rest].sum() >= MIN_LEVEL_ROWS:
             indicator_of[rest] = n_columns
             n_columns += 1
         if n_columns == 1:
@@ -98,7 +99,7 @@ class Levels:
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (n_columns,)."""
-        linear = np.full(self.n_columns, self.n_indicators <= MOST_LINEAR)
+        linear = np.full(self.n_columns, self.n_indicators <= MAX_LINEAR_LEVELS)
         if self.score is not None:
             linear[-1] = True
         return linear
@@ -106,9 +107,9 @@ class Levels:
     def fill(self, column: Column, out: Float32Array) -> None:
         """Write the columns into zeros of shape (n, n_columns)."""
         codes = np.asarray(column.data)
-        places = self.indicator_of[codes]
-        rows = np.flatnonzero(places >= 0)
-        out[rows, places[rows]] = 1.0
+        numbers = self.indicator_of[codes]
+        rows = np.flatnonzero(numbers >= 0)
+        out[rows, numbers[rows]] = 1.0
         if self.score is not None:
             out[:, -1] = self.score[codes]
 
@@ -118,22 +119,22 @@ class Number:
     """The columns of a numeric predictor.
 
     Its standardised value and the square, three polynomials of its rank, and indicators of its
-    missing codes and of its spikes. A missing value has zeros in all others.
+    missing codes and of its spikes. A missing value has zeros in all other columns.
     """
 
     name: str
     mean: float
-    """Of the observed values."""
+    """Mean of the observed values."""
     spread: float
-    """Standard deviation likewise, above 0."""
+    """Their standard deviation, above 0."""
     quantiles: FloatArray
-    """Of the observed values, rising."""
+    """Quantiles of the observed values, rising."""
     ranks: FloatArray
-    """Share of the observed values up to the middle of each quantile, in [0, 1]."""
+    """Rank of each quantile, in [0, 1]."""
     spikes: FloatArray
-    """Values that many records hold."""
+    """Values of many records."""
     n_missing: int
-    """Missing codes."""
+    """Number of missing codes."""
 
     def __post_init__(self) -> None:
         check_floats("quantiles", self.quantiles, (-1,))
@@ -153,23 +154,23 @@ class Number:
         if not len(values):
             return cls(column.name, 0.0, 1.0, np.zeros(1), np.zeros(1), np.empty(0), n_missing)
         rising = np.sort(values)
-        starts = np.flatnonzero(np.append(True, np.diff(rising) > _APART))
+        starts = np.flatnonzero(np.append(True, np.diff(rising) > MIN_GAP))
         counts = np.diff(np.append(starts, len(rising)))
-        least = max(SPIKE_ROWS, SPIKE_SHARE * len(column))
-        large = np.argsort(-counts, kind="stable")[:MOST_SPIKES]
+        least = max(MIN_SPIKE_ROWS, MIN_SPIKE_SHARE * len(column))
+        large = np.argsort(-counts, kind="stable")[:MAX_SPIKES]
         large = large[counts[large] >= least] if len(counts) > 2 else large[:0]
         middle = (starts + counts / 2) / len(rising)
-        kept = np.arange(len(starts))
-        if len(starts) > QUANTILES:  # evenly spaced in rank, not in value
-            spaced = np.linspace(middle[0], middle[-1], QUANTILES)
-            kept = np.unique(np.searchsorted(middle, spaced))
+        chosen = np.arange(len(starts))
+        if len(starts) > N_QUANTILES:  # evenly spaced in rank, not in value
+            spaced = np.linspace(middle[0], middle[-1], N_QUANTILES)
+            chosen = np.unique(np.searchsorted(middle, spaced))
         mean, spread = float(values.mean()), float(values.std())
         return cls(
             column.name,
             mean,
             spread if spread > 1e-12 * abs(mean) else 1.0,
-            rising[starts[kept]],
-            middle[kept],
+            rising[starts[chosen]],
+            middle[chosen],
             np.sort(rising[starts[large]]),
             n_missing,
         )
@@ -196,22 +197,22 @@ class Number:
             out[:, N_MOMENTS - 1 + state] = states == state
 
     def measured(self, column: Column) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
-        """Return the first columns of n rows, and which of the others is 1, counted from 1.
+        """Return the moments of n rows, each of shape (n,), and the number of their indicator.
 
-        That is the missing code, or the spike, of each row; 0 where it has neither, shape (n,).
+        Indicators are counted from 1: missing codes, then spikes. 0 if a row has none.
         """
         missing = None if column.states is None else np.flatnonzero(column.states)
         values = np.array(column.data, dtype=np.float64)
         if missing is not None:
             values[missing] = self.mean
         value = ((values - self.mean) / self.spread).astype(np.float32)
-        np.clip(value, -WIDEST, WIDEST, out=value)
+        np.clip(value, -MAX_SD, MAX_SD, out=value)
         rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
         moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
         states = np.zeros(len(values), dtype=np.int32)
         if len(self.spikes):
-            place = np.minimum(np.searchsorted(self.spikes, values), len(self.spikes) - 1)
-            states[:] = np.where(self.spikes[place] == values, 1 + self.n_missing + place, 0)
+            spike = np.minimum(np.searchsorted(self.spikes, values), len(self.spikes) - 1)
+            states[:] = np.where(self.spikes[spike] == values, 1 + self.n_missing + spike, 0)
         if missing is not None and column.states is not None:
             for moment in moments:
                 moment[missing] = 0.0
@@ -221,32 +222,32 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A column of ones, those of all predictors, and products, centred at their means in the fit.
+    """A column of ones, the columns of all predictors, and products, centred at their means.
 
-    A product is that of two columns that regressions use: one of a moderator, one of another
-    predictor, so that the relation with that one may differ with the moderator.
+    A product multiplies a column of a moderator by one of another predictor, so that the relation
+    with that predictor may differ with the moderator. Both are columns that regressions use.
     """
 
     terms: tuple[Levels | Number, ...]
     means: Float32Array
-    """Of every column, shape (q,)."""
+    """Means of the columns in the fit, shape (q,)."""
     products: tuple[tuple[int, int], ...] = ()
-    """Numbers of the terms that are multiplied, the moderator first."""
+    """Positions of the terms that are multiplied, the moderator first."""
 
     def __post_init__(self) -> None:
         if any(not 0 <= n < len(self.terms) for pair in self.products for n in pair):
-            raise ValueError("products must be those of two terms")
+            raise ValueError("products must name two terms")
         check_floats("means", self.means, (self.n_columns,))
 
     @classmethod
     def fit(cls, predictors: Table, moderators: Sequence[str] = ()) -> tuple[Self, Float32Array]:
         """Learn the columns of n rows of predictors; also return them, shape (n, q).
 
-        Products are those of the ``moderators`` that are predictors, in this order, with the
-        others; those are left out with which there would be more than `MOST_COLUMNS` columns.
+        The ``moderators`` that are predictors are multiplied by the others, in this order. Products
+        that would exceed `MAX_COLUMNS` columns are left out.
         """
-        share = MOST_COLUMNS // max(len(predictors), 1)
-        most = min(MOST_LEVELS, max(LEAST_LEVELS, share))
+        share = MAX_COLUMNS // max(len(predictors), 1)
+        most = min(MAX_LEVELS, max(MIN_LEVELS, share))
         terms = tuple(
             Levels.of(column, most) if column.is_coded else Number.of(column)
             for column in predictors.columns
@@ -255,7 +256,7 @@ class Features:
         products = []
         for pair in _pairs(predictors.names, moderators):
             size = _size(terms, pair)
-            if size and width + size <= MOST_COLUMNS:
+            if size and width + size <= MAX_COLUMNS:
                 products.append(pair)
                 width += size
         raw = cls(terms, np.zeros(width, dtype=np.float32), tuple(products))
@@ -273,7 +274,7 @@ class Features:
 
     @property
     def groups(self) -> list[slice]:
-        """The column of ones, and the columns of each predictor and product that has any."""
+        """The column of ones, then the columns of each predictor and product."""
         columns = (columns for _, columns in (*self._columns(), *self.columns_of_products))
         return [slice(0, 1), *columns]
 
@@ -300,9 +301,9 @@ class Features:
         out[:, 0] = 1.0
         for term, columns in self._filled:
             term.fill(predictors[term.name], out[:, columns])
-        left, right = self._factors
-        if len(left):
-            out[:, -len(left) :] = out[:, left] * out[:, right]
+        first, second = self._factors
+        if len(first):
+            out[:, -len(first) :] = out[:, first] * out[:, second]
         out -= self.means
         return out
 
@@ -312,26 +313,26 @@ class Features:
 
     @cached_property
     def _factors(self) -> tuple[IntArray, IntArray]:
-        """Return the columns that are multiplied, of all products, each of shape (p,)."""
-        places = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
+        """Return the columns of moderators and of the other factors of all products, each (p,)."""
+        numbers = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
         factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for pair, _ in self.columns_of_products:
             moderator, other = (self.terms[n] for n in pair)
-            left = places[moderator.name][moderating(moderator)]
-            right = places[other.name][other.linear]
-            factors.append((np.repeat(left, len(right)), np.tile(right, len(left))))
-        left, right = (np.concatenate(side) for side in zip(*factors, strict=True))
-        return left, right
+            first = numbers[moderator.name][multiplied_columns(moderator)]
+            second = numbers[other.name][other.linear]
+            factors.append((np.repeat(first, len(second)), np.tile(second, len(first))))
+        first, second = (np.concatenate(side) for side in zip(*factors, strict=True))
+        return first, second
 
     @property
     def columns_of_terms(self) -> Iterator[tuple[int, slice]]:
-        """The numbers of the terms that have columns, and these."""
+        """Positions of the terms that have columns, and their columns."""
         numbers = {term.name: number for number, term in enumerate(self.terms)}
         return ((numbers[term.name], columns) for term, columns in self._columns())
 
     @property
     def columns_of_products(self) -> Iterator[tuple[tuple[int, int], slice]]:
-        """The numbers of the terms that are multiplied, moderators first, and their columns."""
+        """Positions of the terms of each product, the moderator first, and its columns."""
         start = 1 + sum(term.n_columns for term in self.terms)
         for pair in self.products:
             stop = start + _size(self.terms, pair)
@@ -339,7 +340,7 @@ class Features:
             start = stop
 
     def _columns(self) -> Iterator[tuple[Levels | Number, slice]]:
-        """Yield the terms that have columns, and these."""
+        """Yield the terms that have columns, and their columns."""
         start = 1
         for term in self.terms:
             stop = start + term.n_columns
@@ -349,7 +350,7 @@ class Features:
 
 
 def _pairs(names: Sequence[str], moderators: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the numbers of each moderator and every other predictor, no pair twice."""
+    """Return the positions of each moderator and every other predictor, no pair twice."""
     pairs: dict[frozenset[int], tuple[int, int]] = {}
     for moderator in moderators:
         first = names.index(moderator) if moderator in names else None
@@ -359,8 +360,8 @@ def _pairs(names: Sequence[str], moderators: Sequence[str]) -> list[tuple[int, i
     return list(pairs.values())
 
 
-def moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
-    """Return which columns of a moderator multiply others: of levels all but the most frequent."""
+def multiplied_columns(term: Levels | Number) -> npt.NDArray[np.bool_]:
+    """Return which columns of a moderator multiply others: all but the most frequent level."""
     chosen = term.linear.copy()
     if isinstance(term, Levels) and len(chosen):
         chosen[0] = False
@@ -370,20 +371,20 @@ def moderating(term: Levels | Number) -> npt.NDArray[np.bool_]:
 def _size(terms: Sequence[Levels | Number], pair: tuple[int, int]) -> int:
     """Return the number of columns of a product."""
     moderator, other = (terms[n] for n in pair)
-    return int(moderating(moderator).sum() * other.linear.sum())
+    return int(multiplied_columns(moderator).sum() * other.linear.sum())
 
 
 def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray | None:
-    """Return the place of each code on a scale, NaN for codes beside it; None without a scale."""
+    """Return the score of each code on a scale, NaN for codes off it; None without a scale."""
     if variable.kind is Kind.ORDERED and len(variable.levels) > 2:
-        places = np.arange(variable.n_codes, dtype=np.float64)
-        places[len(variable.levels) :] = np.nan
-        return places
+        indices = np.arange(variable.n_codes, dtype=np.float64)
+        indices[len(variable.levels) :] = np.nan
+        return indices
     if len(frequent) <= 5:
         return None
     numbers = np.array([_number(label) for label in variable.labels])
     known = np.isfinite(numbers[frequent]).mean()
-    return numbers if known > LABELS_ARE_NUMBERS else None
+    return numbers if known > MIN_NUMBER_SHARE else None
 
 
 def _number(label: str) -> float:
@@ -391,41 +392,41 @@ def _number(label: str) -> float:
     return math.nan if number is None or abs(number) >= 1e100 else number
 
 
-def widest(predictors: Table, moderators: Sequence[str] = ()) -> int:
-    """Return the most columns that the features of a table have."""
+def max_columns(predictors: Table, moderators: Sequence[str] = ()) -> int:
+    """Return the largest possible number of columns of the features of a table."""
     plain = 1 + sum(
-        min(column.variable.n_codes, MOST_LEVELS) + 2
+        min(column.variable.n_codes, MAX_LEVELS) + 2
         if column.is_coded
-        else 5 + len(column.variable.missing) + MOST_SPIKES
+        else 5 + len(column.variable.missing) + MAX_SPIKES
         for column in predictors.columns
     )
-    return max(plain, MOST_COLUMNS) if any(name in predictors for name in moderators) else plain
+    return max(plain, MAX_COLUMNS) if any(name in predictors for name in moderators) else plain
 
 
-FIT_ROWS = 20_000
+MAX_HAZARD_ROWS = 20_000
 """Rows that hazards are learnt from."""
-RIDGE = 1.0
-MOST_OUTCOMES = 4
-"""Outcomes with a hazard of their own: the most frequent, with at least `MIN_ROWS` rows."""
+HAZARD_RIDGE = 1.0
+MAX_OUTCOMES = 4
+"""Outcomes with a hazard: the most frequent, with at least `MIN_LEVEL_ROWS` rows."""
 MAX_LOG_HAZARD = 4.0
 """Log-hazards are cut at this distance from their mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hazards:
-    """Features, and those that regressions use multiplied by the hazard of each outcome.
+    """Features, and their products with the hazard of each outcome.
 
-    An outcome is a level of the event: the event itself, the end of observation, or one of
-    competing risks. All have a Cox model, so nobody has to say which level is the event.
+    An outcome is a level of the event variable: the event, the end of observation, or a competing
+    risk. Every outcome has a Cox model, so users need not declare which level is the event.
     """
 
     features: Features
     log_hazards: Float32Array
     """Coefficients of the features, shape (q, outcomes)."""
     means: Float32Array
-    """Of the products in the fit, shape (products,)."""
+    """Means of the products in the fit, shape (products,)."""
     spreads: Float32Array
-    """Standard deviations likewise, above 0."""
+    """Their standard deviations, above 0."""
 
     def __post_init__(self) -> None:
         check_floats("log_hazards", self.log_hazards, (self.features.n_columns, -1))
@@ -447,21 +448,21 @@ class Hazards:
     ) -> tuple[Self, Float32Array]:
         """Learn the hazards of n times; also return all columns, shape (n, q + products).
 
-        ``columns`` are those of ``features``, ``event`` the outcome of each row; ``is_event``
-        says which columns tell it and have no part in its hazard.
+        ``columns`` are those of ``features``, ``event`` is the outcome of each row. ``is_event``
+        marks the columns of the event, which its hazard does not use.
         """
         counts = np.bincount(event)
-        outcomes = np.argsort(-counts, kind="stable")[:MOST_OUTCOMES]
-        outcomes = np.sort(outcomes[counts[outcomes] >= MIN_ROWS])
+        outcomes = np.argsort(-counts, kind="stable")[:MAX_OUTCOMES]
+        outcomes = np.sort(outcomes[counts[outcomes] >= MIN_LEVEL_ROWS])
         rows: IntArray = np.arange(len(times))
-        if len(times) > FIT_ROWS:
-            rows = np.sort(rng.choice(len(times), size=FIT_ROWS, replace=False))
+        if len(times) > MAX_HAZARD_ROWS:
+            rows = np.sort(rng.choice(len(times), size=MAX_HAZARD_ROWS, replace=False))
         log_hazards = np.zeros((features.n_columns, len(outcomes)), dtype=np.float32)
         used = features.linear & ~is_event
         used[0] = False  # the column of ones
         chosen = columns[np.ix_(rows, np.flatnonzero(used))].astype(np.float64)
         for j, outcome in enumerate(outcomes):
-            log_hazards[used, j] = cox(chosen, times[rows], event[rows] == outcome, RIDGE)
+            log_hazards[used, j] = cox(chosen, times[rows], event[rows] == outcome, HAZARD_RIDGE)
         size = int(features.linear.sum()) * len(outcomes)
         unscaled = cls(features, log_hazards, np.zeros(size, np.float32), np.ones(size, np.float32))
         products = unscaled._products(columns)
@@ -488,7 +489,7 @@ class Hazards:
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
-        """Which columns a researcher's regression may use: products are what Cox models use."""
+        """Which columns a researcher's regression may use; Cox models use the products."""
         return np.append(self.features.linear, np.ones(len(self.means), dtype=bool))
 
     def matrix(self, predictors: Table) -> Float32Array:
@@ -510,7 +511,7 @@ class Hazards:
 def cox(
     columns: FloatArray, times: FloatArray, event: npt.NDArray[np.bool_], ridge: float
 ) -> FloatArray:
-    """Return the coefficients of a Cox model, shape (q,): ties by Breslow, a normal prior.
+    """Return the coefficients of a Cox model, shape (q,): Breslow's method for ties, normal prior.
 
     The curvature is that of a Poisson regression on the cumulative hazard, an upper bound.
 

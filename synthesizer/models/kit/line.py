@@ -1,11 +1,10 @@
-"""Numbers that others nearly determine: a regression on a few of them, whose residuals are drawn.
+"""Numbers that a few others nearly determine: a linear regression whose residuals are drawn.
 
-The classes of a target are intervals of a few percent of its range. So a diameter that follows from
-a circumference would come out several times as far from it as it is, and what later depends on
-their ratio would be drawn from ratios that nobody has (errors in variables: Fuller 1987,
-Measurement Error Models). The residual of a line has classes of its own, which are as fine as it
-varies. Predictors are found by orthogonal matching pursuit (Pati, Rezaiifar and Krishnaprasad
-1993), of the numbers or of their logarithms.
+The classes of a target are intervals of a few per cent of its range. These are too coarse for a
+diameter that depends on a circumference: the ratio of the draws would not occur in the data (errors
+in variables: Fuller 1987, Measurement Error Models). The classes of a residual are as fine as the
+residual varies. Predictors are selected by orthogonal matching pursuit (Pati, Rezaiifar and
+Krishnaprasad 1993), of the numbers or of their logarithms.
 """
 
 from __future__ import annotations
@@ -20,50 +19,48 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numbers import SafeNumbers, steps_of
 from synthesizer.models.kit.numerics import check_floats
 
-EXPLAINED = 0.95
-"""Least share of the variance that a line explains, of numbers and of their ranks: it must be finer
-than intervals of a skewed number, most of which are narrow."""
-WORTH, WHOLE = 0.5, 0.5
-"""Most of the variance that may be left where blanks are medians, for a line to be looked at, and
-the least share of the rows that have all its predictors."""
-MOST_PREDICTORS = 6
+MIN_EXPLAINED_SHARE = 0.95
+"""Variance of numbers, and of their ranks, that a line explains."""
+MAX_REST_SHARE, MIN_WHOLE_SHARE = 0.5, 0.5
+"""Unexplained variance if medians replace blanks; rows that have all predictors."""
+MAX_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
-LOGS = 0.9
-"""Most that logarithms leave of what numbers leave, for them to be better than a difference."""
-ALIKE = 1.1
-"""Most that the variance of a difference exceeds that of the residuals for it to be drawn."""
-GAIN = 0.1
-"""Share of what is left that one more predictor explains, at least."""
-HEAP = 0.04
-"""Share of the rows that hold one number, or the number of a predictor, which no line keeps."""
-FEW = 4
-"""Rows that may hold one number in the smallest files."""
-ROUNDED = 0.3
-"""Share of the rows with a multiple of ten units of the last decimal, which no line keeps."""
-ENDS, ROWS_PER_END = 5, 50
-"""Rows on either end of a number, one of 50 at most, that no line is learnt from."""
-MAGNIFIED = 2.0
-"""A number is no small difference of larger ones: their errors would be larger than it is."""
-SEARCHED_ROWS = 5_000
-FITTED_ROWS = 100_000
+MAX_LOG_RATIO = 0.9
+"""Unexplained variance with logarithms over that of a difference."""
+MAX_DIFFERENCE_RATIO = 1.1
+"""Variance of a difference over that of the residuals."""
+MIN_GAIN_SHARE = 0.1
+"""Share of the unexplained variance that one more predictor explains."""
+MAX_HEAP_SHARE = 0.04
+"""Rows with one number, or with the number of a predictor: a line would lose it."""
+MIN_HEAP_ROWS = 4
+"""Rows with one number in the smallest files."""
+MAX_ROUND_SHARE = 0.3
+"""Rows with a multiple of ten units of the last decimal: a line would lose them."""
+MAX_END_ROWS, ROWS_PER_END = 5, 50
+"""Extreme rows at either end that do not enter the fit, at most one in 50."""
+MAX_MAGNIFICATION = 2.0
+"""Standard deviation of the terms over that of the number: no small difference of large numbers."""
+MAX_SEARCH_ROWS = 5_000
+MAX_FIT_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LinearRelation:
     """A regression of a number, or its logarithm, on a few others."""
 
     names: tuple[str, ...]
     coefficients: FloatArray
     """The intercept first, shape (1 + k,)."""
     centres: FloatArray
-    """Medians of the predictors, which stand where one is missing, shape (k,)."""
+    """Medians of the predictors, which replace missing values, shape (k,)."""
     in_logs: bool
     reach: tuple[float, float]
-    """Smallest and largest number that is drawn."""
+    """Smallest and largest number of draws."""
     decimals: int | None = None
-    """Decimals of a difference from the one predictor, which keeps its heaps; None of others."""
+    """Decimals of a difference from a single predictor; None for other lines."""
     residuals: SafeNumbers | None = None
-    """Replaces residuals, none of which another record has."""
+    """Replaces rare residuals."""
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (1 + len(self.names),))
@@ -72,10 +69,10 @@ class Line:
 
     @classmethod
     def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
-        """Find the line of n observed numbers; None where none explains nearly all of them."""
+        """Return the line of n observed numbers; None if no line explains nearly all variance."""
         y = np.asarray(target.data, dtype=np.float64)
-        rows = np.linspace(0, len(y) - 1, min(SEARCHED_ROWS, len(y))).astype(np.intp)
-        some, heap = target.take(rows), max(HEAP * len(y), FEW)
+        rows = np.linspace(0, len(y) - 1, min(MAX_SEARCH_ROWS, len(y))).astype(np.intp)
+        some, heap = target.take(rows), max(MAX_HEAP_SHARE * len(y), MIN_HEAP_ROWS)
         if (
             target.variable.kind is not Kind.NUMERIC
             or np.unique(y, return_counts=True)[1].max() > heap
@@ -83,7 +80,7 @@ class Line:
         ):
             return None
         start = cls._searched(predictors.take(rows), some)
-        if start is None or start.is_in(predictors).mean() < WHOLE:
+        if start is None or start.is_in(predictors).mean() < MIN_WHOLE_SHARE:
             return None
         numbered = (target, *(predictors[name] for name in start.names))
         if start.in_logs and min(float(np.nanmin(c.data)) for c in numbered) <= 0:
@@ -96,27 +93,27 @@ class Line:
 
     @classmethod
     def _searched(cls, predictors: Table, target: Column) -> Self | None:
-        """Choose the predictors of a line on a few rows, and whether it is one of logarithms."""
+        """Select the predictors of a line in a sample of rows, and numbers or logarithms."""
         usable = [column for column in predictors.columns if _varies(column)]
         centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
         columns = {column.name: _filled(column, centres[column.name]) for column in usable}
         y, in_logs = np.asarray(target.data, dtype=np.float64), False
-        names, left = _chosen(columns, y) if columns else ((), 1.0)
+        names, rest_share = _chosen(columns, y) if columns else ((), 1.0)
         positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
         if positive:
             others, less = _chosen(positive, np.log(y))
             is_gap = _of_difference(predictors, target, names) is not None
-            if less < (LOGS if is_gap else 1.0) * left:
-                names, left, in_logs = others, less, True
-        if left > WORTH:
+            if less < (MAX_LOG_RATIO if is_gap else 1.0) * rest_share:
+                names, rest_share, in_logs = others, less, True
+        if rest_share > MAX_REST_SHARE:
             return None
         medians = np.array([centres[name] for name in names])
         return cls(names, np.zeros(1 + len(names)), medians, in_logs, (0.0, 0.0))
 
     def _fitted(self, predictors: Table, target: Column) -> Self | None:
-        """Return the line of least squares; None where it leaves too much."""
+        """Return the least-squares line; None if it explains too little."""
         whole = np.flatnonzero(self.is_in(predictors))
-        rows = whole[np.linspace(0, len(whole) - 1, min(FITTED_ROWS, len(whole))).astype(np.intp)]
+        rows = whole[np.linspace(0, len(whole) - 1, min(MAX_FIT_ROWS, len(whole))).astype(np.intp)]
         y = np.asarray(target.data[rows], dtype=np.float64)
         design, scaled = self._design(predictors.take(rows)), np.log(y) if self.in_logs else y
         block = np.column_stack([scaled, design[:, 1:]])
@@ -125,16 +122,22 @@ class Line:
         coefficients = np.asarray(np.linalg.lstsq(design, scaled, rcond=None)[0], dtype=np.float64)
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
         pair = np.stack([scaled, design @ coefficients])
-        told = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
-        if np.sqrt(parts @ parts) > MAGNIFIED * scaled.std() or min(told) < EXPLAINED:
+        shares = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
+        if (
+            np.sqrt(parts @ parts) > MAX_MAGNIFICATION * scaled.std()
+            or min(shares) < MIN_EXPLAINED_SHARE
+        ):
             return None
         decimals = None if self.in_logs else _of_difference(predictors, target, self.names)
-        if decimals is None or (scaled - design[:, 1]).var() > ALIKE * (pair[0] - pair[1]).var():
+        if (
+            decimals is None
+            or (scaled - design[:, 1]).var() > MAX_DIFFERENCE_RATIO * (pair[0] - pair[1]).var()
+        ):
             return replace(self, coefficients=coefficients)
         return replace(self, coefficients=np.array([0.0, 1.0]), decimals=decimals)
 
     def _equals(self, predictors: Table, values: FloatArray) -> int:
-        """Return how many rows equal one of the predictors."""
+        """Return the largest number of rows that equal one predictor."""
         return max(int((predictors[name].data == values).sum()) for name in self.names)
 
     def is_in(self, predictors: Table) -> BoolArray:
@@ -151,7 +154,7 @@ class Line:
         return Column(variable, rest if self.decimals is None else np.round(rest, self.decimals))
 
     def numbers(self, predictors: Table, rest: FloatArray) -> FloatArray:
-        """Return the numbers of some residuals, inside the reach, shape (n,)."""
+        """Return the numbers that belong to residuals, inside the reach, shape (n,)."""
         values = rest + self._design(predictors) @ self.coefficients
         return np.clip(np.exp(np.minimum(values, 700)) if self.in_logs else values, *self.reach)
 
@@ -164,7 +167,7 @@ class Line:
 
 
 def _of_difference(predictors: Table, target: Column, names: tuple[str, ...]) -> int | None:
-    """Return the decimals of a difference from one predictor; None where it has no fixed ones."""
+    """Return the decimals of a difference from one predictor; None without fixed ones."""
     decimals = target.variable.decimals
     coarse = predictors[names[0]].variable.decimals if len(names) == 1 else None
     return None if decimals is None or coarse is None or coarse > decimals else decimals
@@ -177,7 +180,7 @@ def _varies(column: Column) -> bool:
 
 
 def _filled(column: Column, median: float) -> FloatArray:
-    """Return the numbers of a predictor, and its median where it is missing, shape (n,)."""
+    """Return the numbers of a predictor, the median for missing ones, shape (n,)."""
     return np.where(column.is_observed, column.data, median)
 
 
@@ -185,40 +188,40 @@ def _is_round(target: Column) -> bool:
     """Whether many numbers are rounded to fewer digits than others."""
     decimals = target.variable.decimals
     steps = steps_of(np.asarray(target.data, dtype=np.float64), decimals or 0)
-    return decimals is not None and bool((steps >= 9 * 10.0**-decimals).mean() > ROUNDED)
+    return decimals is not None and bool((steps >= 9 * 10.0**-decimals).mean() > MAX_ROUND_SHARE)
 
 
 def _within_ends(matrix: FloatArray) -> FloatArray:
-    """Return numbers whose few smallest and largest are those next to them, by column, (n, k)."""
-    few = min(ENDS, len(matrix) // ROWS_PER_END)
+    """Return columns whose few smallest and largest numbers are replaced by the next, (n, k)."""
+    few = min(MAX_END_ROWS, len(matrix) // ROWS_PER_END)
     low, high = np.partition(matrix, (few, -1 - few), axis=0)[[few, -1 - few]]
     return np.clip(matrix, low, high)
 
 
 def _chosen(columns: dict[str, FloatArray], target: FloatArray) -> tuple[tuple[str, ...], float]:
-    """Return the predictors of a line, and the share of the variance that is left."""
+    """Return the predictors of a line, and the unexplained share of the variance."""
     rest, n = _scaled([target])[:, 0], len(target)
     names: list[str] = []
     free = _scaled(columns.values())
-    left, every = 1.0, list(columns)
-    most = min(MOST_PREDICTORS, n // ROWS_PER_PREDICTOR, len(every))
+    rest_share, every = 1.0, list(columns)
+    most = min(MAX_PREDICTORS, n // ROWS_PER_PREDICTOR, len(every))
     while len(names) < most:
         gains = (free.T @ rest) ** 2
         best = int(gains.argmax())
-        if gains[best] < GAIN * left:
+        if gains[best] < MIN_GAIN_SHARE * rest_share:
             break
         direction = free[:, best]
         names.append(every[best])
         rest = rest - direction * (direction @ rest)
-        left = float(rest @ rest)
+        rest_share = float(rest @ rest)
         free = free - np.outer(direction, direction @ free)
         sizes = np.linalg.norm(free, axis=0)
         free = np.divide(free, sizes, out=np.zeros_like(free), where=sizes > 1e-6)
-    return tuple(names), left * (n - 1) / max(n - 1 - len(names), 1)
+    return tuple(names), rest_share * (n - 1) / max(n - 1 - len(names), 1)
 
 
 def _scaled(columns: Iterable[FloatArray]) -> FloatArray:
-    """Return centred columns of length 1, without their ends, shape (n, k)."""
+    """Return centred columns of norm 1, with ends cut, shape (n, k)."""
     matrix = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
     matrix = _within_ends(matrix)
     matrix -= matrix.mean(axis=0)

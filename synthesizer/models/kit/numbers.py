@@ -1,4 +1,4 @@
-"""Numbers that give nobody away: what few persons hold is drawn anew between its neighbours."""
+"""Replacement of rare numbers: a number of few persons is drawn anew between its neighbours."""
 
 from __future__ import annotations
 
@@ -18,48 +18,45 @@ from synthesizer.models.kit.regression import decimals_of
 
 MANY_LEVELS = 60
 """Ordered codes with more levels are treated as numbers."""
-COARSEST = 9
-"""Numbers are told to be multiples of at most 5 times 10 to this power."""
+MAX_POWER = 9
+"""The largest step is 5 times 10 to this power."""
 PROBES = 8
-"""Steps of the grid, up and down, in which a number of the same precision is sought."""
-NEAR, CROWDS = 4, (8, 24)
-FEW_SHARE = 0.02
-"""A number stays within 2 % of the records, at least k and at most 4 k of them, or its precision
-gives way. A crowd has so many rare numbers in a row, at least 8 k and at most 24 k."""
-CROWDED, FEW = 0.5, 100
-"""Share of rare numbers around one of a crowd; with fewer than 100 k units that makes a crowd."""
+"""Steps up and down in which a free number of the same precision is searched."""
+MAX_RANKS_PER_K, CROWD_RUNS_PER_K = 4, (8, 24)
+RANK_SHARE = 0.02
+"""A new number lies within 2 % of the records (from k to 4 k), or its precision is reduced. A crowd
+has a run of 2 % of the units as rare numbers (from 8 k to 24 k)."""
+CROWD_SHARE, MIN_UNITS_PER_K = 0.5, 100
+"""Share of rare numbers around a number of a crowd; the run matters from 100 k units on."""
 EPS = float(np.finfo(np.float64).eps)
-TWINS = 1e-9
-"""Numbers that differ by so small a share are one number with an error of rounding."""
-MOST_DECIMALS = 15
-"""Numbers written with more are finer than floats."""
+EQUAL_SHARE = 1e-9
+"""Numbers with a smaller relative difference are equal up to rounding."""
+MAX_DECIMALS = 15
+"""More decimals are finer than floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class SafeNumbers:
-    """The distribution of a number, by which values of few persons are replaced.
+    """The distribution of a number, which replaces values of few persons.
 
-    A value that at least k units (records; persons of a panel) hold is common and stays: spikes
-    and heaps survive. Any other is rare. It is replaced by a number that is interpolated between
-    the k-th records on either side of it in the order of all records, but never beyond the k-th
-    smallest and largest unit, and given the precision of the value itself: 43,000 becomes another
-    multiple of 1,000, 1,237 no multiple of 5. Where that number is rare too, the nearest that is
-    not is taken. So no rare number leaves, which would single out a person or a small group (the
-    attack of Giomi et al. 2023 by one column), unless it is of a crowd. The bounds are those of
-    top- and bottom-coding by k records (Hundepool et al. 2012, Statistical Disclosure Control,
-    section 3.3).
+    A value of at least k units (records; persons of a panel) is common and stays, so spikes and
+    heaps are kept. Any other value is rare. It is replaced by a number that is interpolated between
+    the k-th records below and above it, but never outside the k-th smallest and largest unit. The
+    new number has the precision of the old one: 43,000 becomes another multiple of 1,000, and 1,237
+    no multiple of 5. If it is rare too, the nearest number that is not rare is taken. So no rare
+    number is released, which would single out a person (the attack of Giomi et al. 2023 by one
+    column), unless it is in a crowd. The bounds are those of top- and bottom-coding by k records
+    (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
 
-    A crowd are rare values that leave hardly another number: more than half of all numbers of the
-    file's precision between the k-th neighbours are rare, at least three. In files of 100 k units
-    or more they also are among 8 k to 24 k rare numbers in a row (2 % of the units): serial numbers
-    are so, hardly ever a sample of amounts. In panels the neighbours are those of about 2 k
-    persons, of whom k must differ. A value of a crowd becomes any number between its k-th
-    neighbours, each with the same chance. Hence a rare number comes out as often as by naming
-    numbers there at random, which tells nothing about persons. To avoid rare numbers in a crowd
-    would leave heaps of the few others.
+    A crowd is a set of rare values between which hardly any other number exists: more than half of
+    all numbers between the k-th neighbours are rare, and at least three. In files of 100 k units or
+    more the crowd also needs a run of 8 k to 24 k successive rare numbers (2 % of the units), as
+    serial numbers have. In panels the neighbours are those of about 2 k persons, of whom k must
+    differ. A value of a crowd becomes any number between its k-th neighbours with equal
+    probability. So a rare number is drawn as often as by guessing, which reveals nothing about
+    persons. Avoiding rare numbers in a crowd would make heaps of the few others.
 
-    Fewer than 2 k units tell nothing but their mean, rounded to its first digit: all rare values
-    become that number.
+    With fewer than 2 k units all rare values become the mean, rounded to its first digit.
 
     Examples
     --------
@@ -73,22 +70,22 @@ class SafeNumbers:
     values: FloatArray
     """Distinct confidential values, rising; shape (v,)."""
     counts: IntArray
-    """Units that hold each, at least 1; shape (v,)."""
+    """Units with each value, at least 1; shape (v,)."""
     k: int
-    """Units that must share a number for it to leave."""
+    """Smallest number of units with a common number."""
     decimals: int | None
-    """Decimals of the file; None where numbers have no fixed precision."""
+    """Decimals of the file; None without a fixed precision."""
     bounds: tuple[float, float]
-    """Smallest and largest number that leaves: those of the k-th units from either end. With fewer
-    than 2 k units the whole range, which then bounds nothing."""
+    """Smallest and largest released number: those of the k-th units from either end. The whole
+    range with fewer than 2 k units."""
     n_units: int
-    """Units in all."""
+    """Number of units."""
     crowded: BoolArray
-    """Which values are of a crowd, shape (v,)."""
+    """Which values are in a crowd, shape (v,)."""
     unit: int | None = None
-    """Of dates: microseconds of a unit in which all this is, 0 for months; see `_in_units_of`."""
+    """For dates: microseconds of the unit of all fields, 0 for months."""
     digits: int | None = None
-    """Digits behind the first where the file writes all numbers in scientific notation."""
+    """Digits after the first in a file with scientific notation."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -99,23 +96,23 @@ class SafeNumbers:
             raise ValueError("counts, n_units and k must be at least 1")
         if not self.values[0] <= self.bounds[0] <= self.bounds[1] <= self.values[-1]:
             raise ValueError("bounds must rise and lie among the values")
-        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
-            raise ValueError(f"decimals must be 0 to {MOST_DECIMALS}")
+        if self.decimals is not None and not 0 <= self.decimals <= MAX_DECIMALS:
+            raise ValueError(f"decimals must be 0 to {MAX_DECIMALS}")
 
     @classmethod
     def of(cls, target: Column, k: int, owners: IntArray | None = None) -> Self | None:
-        """Learn the distribution of the observed values; None where codes have no distances.
+        """Learn the distribution of the observed values; None for codes without distances.
 
-        ``owners`` are the persons of a panel's rows, None where each row is a unit.
+        ``owners`` are the persons of the rows of a panel, None if each row is a unit.
         """
         seen = _number_rows(target)
         if k < 1 or not seen.any():
             return None
         decimals = 0 if target.is_coded else decimals_of(target)
-        if decimals is not None and decimals > MOST_DECIMALS:
+        if decimals is not None and decimals > MAX_DECIMALS:
             decimals = None  # finer than the grid of floats
         values, unit = np.asarray(target.data[seen], dtype=np.float64), _unit_of(target)
-        found = cls.of_values(
+        fitted = cls.of_values(
             values if unit is None else _in_units_of(unit, values),
             k=k,
             decimals=decimals if unit is None else 0,
@@ -125,7 +122,7 @@ class SafeNumbers:
         digits = (
             int(style[1:].rstrip("s")) if decimals is None and style[:1] in ("e", "E") else None
         )
-        return replace(found, unit=unit, digits=digits)
+        return replace(fitted, unit=unit, digits=digits)
 
     @classmethod
     def of_values(
@@ -147,27 +144,27 @@ class SafeNumbers:
         if n_units >= 2 * k:
             low, high = float(lows[k - 1]), float(highs[-k])
         bounds = min(low, high), max(low, high)
-        found = cls(distinct, counts, k, decimals, bounds, n_units, crowded)
+        fitted = cls(distinct, counts, k, decimals, bounds, n_units, crowded)
         if decimals is None or n_units < 2 * k:
-            return found
+            return fitted
         holders = None if owners is None else owners[np.argsort(values, kind="stable")]
-        return replace(found, crowded=found._in_crowds(holders))
+        return replace(fitted, crowded=fitted._in_crowds(holders))
 
     def _in_crowds(self, holders: IntArray | None) -> BoolArray:
-        """Return which values are of a crowd; ``holders`` are the persons of the sorted records."""
+        """Return which values are in a crowd; ``holders`` are the persons of the sorted records."""
         width = self.k * (1 if holders is None else 2 * -(-len(holders) // self.n_units))
         lows, highs = (np.full(len(self.values), bound) for bound in self.bounds)
         first, last = self._window(np.clip(self.values, *self.bounds), lows, highs, width)
         low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
-        held = np.searchsorted(self._rare_units, high, side="right")
-        held -= np.searchsorted(self._rare_units, low)
-        crowded = (self.counts < self.k) & (held > np.maximum(CROWDED * (high - low + 1), 2))
-        if self.n_units >= FEW * self.k:
+        n_rare = np.searchsorted(self._rare_units, high, side="right")
+        n_rare -= np.searchsorted(self._rare_units, low)
+        crowded = (self.counts < self.k) & (n_rare > np.maximum(CROWD_SHARE * (high - low + 1), 2))
+        if self.n_units >= MIN_UNITS_PER_K * self.k:
             run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
-            own = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
-            least = np.clip(FEW_SHARE * self.n_units, *np.multiply(CROWDS, self.k))
-            crowded[crowded] = np.bincount(run)[run[own]] >= least
-        if holders is not None:  # a crowd is of many persons
+            run_of_value = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
+            least = np.clip(RANK_SHARE * self.n_units, *np.multiply(CROWD_RUNS_PER_K, self.k))
+            crowded[crowded] = np.bincount(run)[run[run_of_value]] >= least
+        if holders is not None:  # a crowd has many persons
             block, size = np.arange(len(holders)) // width, int(holders.max()) + 1
             n_holders = np.bincount(np.unique(block * size + holders) // size)
             crowded &= n_holders[(self._ends - 1) // width] >= self.k
@@ -179,21 +176,21 @@ class SafeNumbers:
 
     @cached_property
     def _ends(self) -> IntArray:
-        """Records up to each value."""
+        """Number of records up to each value."""
         return np.cumsum(self.counts)
 
     @cached_property
     def _rare(self) -> FloatArray:
-        """Values that fewer units hold."""
+        """Values of fewer than k units."""
         return self.values[self.counts < self.k]
 
     @cached_property
     def _coarse(self) -> float:
-        """The mean, rounded to its first digit, or the nearest such number that is not rare."""
+        """The mean rounded to its first digit, or the nearest such number that is not rare."""
         mean = float(self.values @ self.counts / self._ends[-1])
         size = 10.0 ** max(np.floor(np.log10(abs(mean))) if mean else 0, -(self.decimals or 0))
-        multiples = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
-        numbers = multiples * size if size >= 1 else multiples / np.round(1 / size)
+        trial_ = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
+        numbers = trial_ * size if size >= 1 else trial_ / np.round(1 / size)
         is_possible = ~_among(numbers, self._rare)
         if self.values[0] >= 0:
             is_possible &= numbers >= 0
@@ -203,47 +200,47 @@ class SafeNumbers:
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
     @property
-    def _near(self) -> int:
-        """Records within which a number stays."""
-        return int(np.clip(FEW_SHARE * self._ends[-1], self.k, NEAR * self.k))
+    def _width(self) -> int:
+        """Largest distance of a new number, in ranks."""
+        return int(np.clip(RANK_SHARE * self._ends[-1], self.k, MAX_RANKS_PER_K * self.k))
 
     @cached_property
     def _rare_units(self) -> FloatArray:
-        """The same in units of the last decimal, rising."""
+        """Rare values in units of the last decimal, rising."""
         return np.unique(self._in_units(self._rare))
 
     @cached_property
     def _steps(self) -> FloatArray:
-        """Precision of each rare value; see `steps_of`. Dates have one."""
+        """Precision of each rare value; see `steps_of`. It is 1 for dates."""
         if self.unit is not None:
             return np.ones(len(self._rare))
         return steps_of(self._rare, self.decimals or 0)
 
     @cached_property
     def _gaps(self) -> dict[float, tuple[FloatArray, FloatArray, FloatArray]]:
-        """For steps in units: rare multiples, and those before and after their unbroken runs."""
+        """By step: rare multiples, and those before and after each run of them."""
         return {}
 
     def is_rare(self, values: FloatArray) -> BoolArray:
-        """Return which values too few units hold, shape (n,)."""
-        return _among(self._own(values), self._rare)
+        """Return which values are rare, shape (n,)."""
+        return _among(self._scaled(values), self._rare)
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Smallest and largest value that leaves."""
-        low, high = self._values(np.array(self.bounds))
+        """Smallest and largest released value."""
+        low, high = self._from_units(np.array(self.bounds))
         return float(low), float(high)
 
     @property
     def precision(self) -> int | None:
-        """Decimals of values; None without fixed ones, and of dates that are no whole days."""
+        """Decimals of values; None without fixed ones, and for dates finer or coarser than days."""
         return self.decimals if self.unit in (None, MICROSECONDS_A_DAY) else None
 
-    def _own(self, values: FloatArray) -> FloatArray:
+    def _scaled(self, values: FloatArray) -> FloatArray:
         return values if self.unit is None else _in_units_of(self.unit, values)
 
-    def _values(self, own: FloatArray) -> FloatArray:
-        return own if self.unit is None else _days_of(self.unit, own)
+    def _from_units(self, units: FloatArray) -> FloatArray:
+        return units if self.unit is None else _days_of(self.unit, units)
 
     def replace(
         self,
@@ -251,17 +248,21 @@ class SafeNumbers:
         rng: np.random.Generator,
         ranges: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
-        """Return values that were copied from the data, shape (n,), those of few persons anew.
+        """Return values with the rare ones replaced, shape (n,).
 
-        ``ranges`` holds the smallest and the largest number that each may become; one of a single
-        number, or beyond the bounds, gives way to them.
+        ``ranges`` are the smallest and the largest replacement of each value. A range of a single
+        number, or outside the bounds, is ignored.
         """
         rare = np.flatnonzero(self.is_rare(values))
         if not len(rare):
             return values
         out = np.array(values, dtype=np.float64)
-        ends = None if ranges is None else (self._own(ranges[0][rare]), self._own(ranges[1][rare]))
-        out[rare] = self._values(self._replaced(self._own(out[rare]), rng, ends))
+        ends = (
+            None
+            if ranges is None
+            else (self._scaled(ranges[0][rare]), self._scaled(ranges[1][rare]))
+        )
+        out[rare] = self._from_units(self._replaced(self._scaled(out[rare]), rng, ends))
         return out
 
     def _replaced(
@@ -270,24 +271,24 @@ class SafeNumbers:
         rng: np.random.Generator,
         ranges: tuple[FloatArray, FloatArray] | None,
     ) -> FloatArray:
-        """Return rare values anew, all in the units of this object."""
+        """Return replacements of rare values, in the units of this object."""
         if self.n_units < 2 * self.k:
             return np.full(len(values), self._coarse)
         order = np.argsort(values)  # neighbours are looked up together: faster
         values = values[order]
         lows, highs = (np.full(len(values), bound) for bound in self.bounds)
         if ranges is not None:
-            own = [np.clip(ends[order], *self.bounds) for ends in ranges]
-            is_wide = own[0] < own[1]
-            lows, highs = np.where(is_wide, own[0], lows), np.where(is_wide, own[1], highs)
+            clipped = [np.clip(ends[order], *self.bounds) for ends in ranges]
+            is_wide = clipped[0] < clipped[1]
+            lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
         first, last = self._window(values, lows, highs, self.k)
         drawn = self._at(first + rng.random(len(values)) * (last - first))
         if self.decimals is None:
             drawn = self._between(drawn, lows, highs, rng)
         else:
             is_crowded = self.crowded[np.searchsorted(self.values, values)]
-            left, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-            drawn[left] = self._on_grid(values[left], drawn[left], lows[left], highs[left], rng)
+            rest, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+            drawn[rest] = self._on_grid(values[rest], drawn[rest], lows[rest], highs[rest], rng)
             low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
             units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
             drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
@@ -298,14 +299,14 @@ class SafeNumbers:
     def _window(
         self, values: FloatArray, low: FloatArray, high: FloatArray, width: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the ranks so many records below and above some values, inside their limits."""
+        """Return the ranks ``width`` records below and above some values, inside their limits."""
         starts = self._ends - self.counts
-        places = np.searchsorted(self.values, values)
+        indices = np.searchsorted(self.values, values)
         first = starts[np.searchsorted(self.values, low)]
         last = self._ends[np.searchsorted(self.values, high, side="right") - 1] - 1
         last = np.maximum(first, last)
-        below = np.clip(starts[places] - width, first, last)
-        above = np.clip(self._ends[places] - 1 + width, first, last)
+        below = np.clip(starts[indices] - width, first, last)
+        above = np.clip(self._ends[indices] - 1 + width, first, last)
         return below.astype(np.float64), above.astype(np.float64)
 
     def _on_grid(
@@ -316,29 +317,27 @@ class SafeNumbers:
         high: FloatArray,
         rng: np.random.Generator,
     ) -> FloatArray:
-        """Round draws to the precision of the rare values that they replace, or a finer one."""
+        """Round draws to the precision of the rare values that they replace, or to a finer one."""
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
         steps = self._steps[np.searchsorted(self._rare, values)]
-        near_low, near_high = (
-            self._at(rank) for rank in self._window(values, low, high, self._near)
-        )
-        is_left = np.ones(len(values), dtype=bool)
+        lower, upper = (self._at(rank) for rank in self._window(values, low, high, self._width))
+        is_pending = np.ones(len(values), dtype=bool)
         for size in _sizes(decimals, float(steps.max(initial=0))):
-            rows = np.flatnonzero(is_left & (steps >= size * (1 - EPS)))
+            rows = np.flatnonzero(is_pending & (steps >= size * (1 - EPS)))
             if len(rows):
-                found = self._free(drawn[rows], size, near_low[rows], near_high[rows], rng)
-                settled = np.isfinite(found)
-                out[rows[settled]] = found[settled]
-                is_left[rows[settled]] = False
-        left = np.flatnonzero(is_left)
+                free = self._free(drawn[rows], size, lower[rows], upper[rows], rng)
+                settled = np.isfinite(free)
+                out[rows[settled]] = free[settled]
+                is_pending[rows[settled]] = False
+        todo = np.flatnonzero(is_pending)
         finest = 10.0**-decimals
         for lows, highs in ((low, high), tuple(np.full(len(low), b) for b in self.bounds)):
-            found = self._free(drawn[left], finest, lows[left], highs[left], rng)
-            settled = np.isfinite(found)
-            out[left[settled]] = found[settled]
-            left = left[~settled]
-        out[left] = self._coarse  # every number between the bounds is one of few
+            free = self._free(drawn[todo], finest, lows[todo], highs[todo], rng)
+            settled = np.isfinite(free)
+            out[todo[settled]] = free[settled]
+            todo = todo[~settled]
+        out[todo] = self._coarse  # every number between the bounds is rare
         return out
 
     def _free(
@@ -349,37 +348,37 @@ class SafeNumbers:
         high: FloatArray,
         rng: np.random.Generator,
     ) -> FloatArray:
-        """Return multiples of a step near some numbers that are not rare; NaN where none is.
+        """Return the nearest multiples of a step that are not rare; NaN for none.
 
-        Those that are no multiple of a larger step come first.
+        Multiples of a larger step are avoided if possible.
         """
         decimals = self.decimals or 0
         unit = float(np.rint(size * 10.0**decimals))
         lowest = np.ceil(low / size * (1 - EPS * np.sign(low)))
         highest = np.floor(high / size * (1 + EPS * np.sign(high)))
-        place = np.clip(np.rint(drawn / size), lowest, highest)
+        index = np.clip(np.rint(drawn / size), lowest, highest)
         towards = np.where(rng.random(len(drawn)) < 0.5, 1.0, -1.0)
-        found = self._beside_runs(place, unit, lowest, highest, towards)
-        left = np.flatnonzero(np.isfinite(found) & ~_is_exact(found, size))
+        trial_ = self._beside_runs(index, unit, lowest, highest, towards)
+        todo = np.flatnonzero(np.isfinite(trial_) & ~_is_exact(trial_, size))
         for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
-            if not len(left):
+            if not len(todo):
                 break
-            trial = place[left] + offset * towards[left]
-            good = (trial >= lowest[left]) & (trial <= highest[left]) & _is_exact(trial, size)
+            trial = index[todo] + offset * towards[todo]
+            good = (trial >= lowest[todo]) & (trial <= highest[todo]) & _is_exact(trial, size)
             good &= ~_among(trial * unit, self._rare_units)
-            found[left[good]] = trial[good]
-            left = left[~good]
-        return np.asarray(np.round(found * size, decimals) + 0.0)
+            trial_[todo[good]] = trial[good]
+            todo = todo[~good]
+        return np.asarray(np.round(trial_ * size, decimals) + 0.0)
 
     def _beside_runs(
         self,
-        place: FloatArray,
+        index: FloatArray,
         unit: float,
         lowest: FloatArray,
         highest: FloatArray,
         towards: FloatArray,
     ) -> FloatArray:
-        """Return the multiples of a unit nearest to some that are not rare; NaN for none."""
+        """Return the nearest multiples of a unit that are not rare; NaN for none."""
         if unit not in self._gaps:
             rare = self._rare_units[self._rare_units % unit == 0] / unit
             breaks = np.flatnonzero(np.diff(rare) != 1)
@@ -387,34 +386,34 @@ class SafeNumbers:
             ends = rare[np.append(breaks, -1)] if len(rare) else rare
             self._gaps[unit] = rare, starts - 1, ends + 1
         rare, before, after = self._gaps[unit]
-        found = np.where(lowest <= highest, place, np.nan)
-        held = np.flatnonzero(_among(found, rare))
+        trial_ = np.where(lowest <= highest, index, np.nan)
+        held = np.flatnonzero(_among(trial_, rare))
         if len(held):
-            run = np.searchsorted(before, place[held]) - 1
+            run = np.searchsorted(before, index[held]) - 1
             below, above = before[run], after[run]
             may_fall, may_rise = below >= lowest[held], above <= highest[held]
-            further = (place[held] - below) - (above - place[held])
+            further = (index[held] - below) - (above - index[held])
             falls = may_fall & (~may_rise | (further + 0.5 * towards[held] < 0))
-            found[held] = np.where(falls, below, np.where(may_rise, above, np.nan))
-        return found
+            trial_[held] = np.where(falls, below, np.where(may_rise, above, np.nan))
+        return trial_
 
     def _between(
         self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Move draws that are rare values, or their twins, somewhere between their neighbours."""
+        """Move draws that equal rare values, up to rounding, between their neighbours."""
         out = np.clip(drawn, low, high)
         if self.digits is not None:
             return self._of_digits(out, low, high, rng)
-        ends = out * (1 - TWINS * np.sign(out)), out * (1 + TWINS * np.sign(out))
-        places = (
+        ends = out * (1 - EQUAL_SHARE * np.sign(out)), out * (1 + EQUAL_SHARE * np.sign(out))
+        indices = (
             np.searchsorted(self._rare, ends[0]),
             np.searchsorted(self._rare, ends[1], "right"),
         )
-        held = np.flatnonzero(places[0] < places[1])
+        held = np.flatnonzero(indices[0] < indices[1])
         if not len(held):
             return out
-        place = np.searchsorted(self.values, ends[1][held], side="right")
-        above = self.values[np.minimum(place, len(self.values) - 1)]
+        position = np.searchsorted(self.values, ends[1][held], side="right")
+        above = self.values[np.minimum(position, len(self.values) - 1)]
         below = self.values[np.maximum(np.searchsorted(self.values, ends[0][held]) - 1, 0)]
         rises = (above > out[held]) & (above <= high[held])
         falls = (below < out[held]) & (below >= low[held])
@@ -427,21 +426,21 @@ class SafeNumbers:
     def _of_digits(
         self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Round draws to the digits of the file; a rare one becomes the nearest that is not."""
+        """Round draws to the digits of the file; rare ones become the nearest that are not rare."""
         out = _significant(drawn, self.digits)
         with np.errstate(divide="ignore"):
             steps = 10.0 ** (np.floor(np.log10(np.abs(out))) - (self.digits or 0))
         steps *= np.where(rng.random(len(out)) < 0.5, 1.0, -1.0)
-        left = np.flatnonzero(_among(out, self._rare))
+        todo = np.flatnonzero(_among(out, self._rare))
         for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
-            trial = _significant(out[left] + offset * steps[left], self.digits)
-            good = (trial >= low[left]) & (trial <= high[left]) & ~_among(trial, self._rare)
-            out[left[good]] = trial[good]
-            left = left[~good]
+            trial = _significant(out[todo] + offset * steps[todo], self.digits)
+            good = (trial >= low[todo]) & (trial <= high[todo]) & ~_among(trial, self._rare)
+            out[todo[good]] = trial[good]
+            todo = todo[~good]
         return out
 
     def _at(self, ranks: FloatArray) -> FloatArray:
-        """Return the number at each rank of the records, from 0, interpolated; shape (n,)."""
+        """Return the interpolated number at each rank of the records, from 0; shape (n,)."""
         ranks = np.clip(ranks, 0, self._ends[-1] - 1)
         below = np.floor(ranks)
         low = self.values[np.searchsorted(self._ends, below, side="right")]
@@ -458,17 +457,17 @@ class DonorModel(ConditionalModel):
     Parameters
     ----------
     min_holders : int
-        Least records (persons of a panel) that must share a number for it to be drawn, >= 0; a
-        rarer one is replaced by one near it, as are those of dates and of ordered codes with more
-        than 60 levels; see `SafeNumbers`. 0 copies all numbers as they are.
+        Smallest number of records (of persons in a panel) that must have a number before it may be
+        drawn, >= 0. A rarer number is replaced by a similar one. Dates, and levels of ordered
+        variables with more than 60 levels, count as numbers. 0 replaces no number.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = ("min_holders",)
+    public_options: ClassVar[tuple[str, ...]] = ("min_holders",)
 
     min_holders: NotNegativeCount = 5
 
     def safe_numbers(self, predictors: Table, target: Column) -> SafeNumbers | None:
-        """Return what replaces rare numbers of the target; None where nothing does."""
+        """Return the replacement of rare numbers of the target; None if nothing is replaced."""
         return SafeNumbers.of(target, self.min_holders, predictors.owners)
 
     @property
@@ -478,14 +477,14 @@ class DonorModel(ConditionalModel):
 
 
 def min_holders_of(model: ConditionalModel) -> int:
-    """Return ``min_holders`` of a model or of the models that it wraps; 0 if none has it."""
+    """Return ``min_holders`` of a model or of its base models; 0 if none has it."""
     return max(
         (one.min_holders for one in model.with_bases() if isinstance(one, DonorModel)), default=0
     )
 
 
 def is_number_like(target: Column) -> bool:
-    """Whether values are numbers, dates, or ordered codes with very many levels that occur."""
+    """Whether values are numbers, dates, or ordered codes with more than 60 levels."""
     return not (target.is_coded and target.variable.missing) and bool(_number_rows(target).any())
 
 
@@ -499,7 +498,7 @@ def made_safe(column: Column, numbers: SafeNumbers | None, rng: np.random.Genera
 
 
 def _unit_of(target: Column) -> int | None:
-    """Return microseconds of the unit in which dates are written, 0 for months; None of numbers."""
+    """Return microseconds of the unit of dates, 0 for months; None for numbers."""
     if target.variable.kind is not Kind.DATE:
         return None
     if is_of_months(str(target.variable.storage.get("date_format", "%d"))):
@@ -515,16 +514,17 @@ def _in_units_of(unit: int, days: FloatArray) -> FloatArray:
 
 
 def _days_of(unit: int, units: FloatArray) -> FloatArray:
-    """Return the day, or the moment, on which units begin."""
+    """Return the day, or the moment, at which units begin."""
     if unit:
         return np.asarray(units * unit / MICROSECONDS_A_DAY)
     return np.rint(units).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
 
 
 def steps_of(values: FloatArray, decimals: int) -> FloatArray:
-    """Return the largest of 1, 2.5 and 5 times powers of ten that values are multiples of, (n,).
+    """Return the precision of values: the largest 1, 2.5 or 5 times a power of ten, shape (n,).
 
-    At least the last decimal of the file; 1 for zero.
+    Each value is a multiple of its precision, which is at least the last decimal of the file, and 1
+    for zero.
 
     Examples
     --------
@@ -533,7 +533,7 @@ def steps_of(values: FloatArray, decimals: int) -> FloatArray:
     """
     steps = np.full(len(values), 10.0**-decimals)
     tens = fives = np.flatnonzero(values != 0)
-    for power in range(-decimals, COARSEST + 1):
+    for power in range(-decimals, MAX_POWER + 1):
         tens = tens[_is_multiple(values[tens], 10.0**power)]
         steps[tens] = 10.0**power
         if power > -decimals:
@@ -545,38 +545,38 @@ def steps_of(values: FloatArray, decimals: int) -> FloatArray:
 
 
 def _significant(values: FloatArray, digits: int | None) -> FloatArray:
-    """Return numbers with so many digits behind the first, shape (n,)."""
+    """Return numbers rounded to this number of digits after the first, shape (n,)."""
     return np.array([float(f"{value:.{digits}e}") for value in values.tolist()])
 
 
 def _is_multiple(values: FloatArray, size: float) -> BoolArray:
-    """Whether values are whole multiples of a size, up to the rounding of both, shape (n,)."""
+    """Return which values are whole multiples of a size, up to rounding, shape (n,)."""
     quotients = np.abs(values / size)
     return np.asarray(np.abs(quotients - np.rint(quotients)) <= 2 * EPS * quotients)
 
 
 def _sizes(decimals: int, largest: float) -> list[float]:
-    """Return the steps of `steps_of`, from the largest down to the last decimal."""
+    """Return the steps of `steps_of`, from the largest to the last decimal."""
     sizes = [
         mantissa * 10.0**power
-        for power in range(-decimals, COARSEST + 1)
+        for power in range(-decimals, MAX_POWER + 1)
         for mantissa in (1.0, 2.5, 5.0)
         if power > -decimals or mantissa != 2.5
     ]
     return [size for size in reversed(sizes) if size <= largest * (1 + EPS)]
 
 
-def _is_exact(multiples: FloatArray, size: float) -> BoolArray:
-    """Whether some multiples of a step are none of the next larger ones, shape (n,)."""
+def _is_exact(trial_: FloatArray, size: float) -> BoolArray:
+    """Return which multiples of a step are no multiples of a larger step, shape (n,)."""
     mantissa = f"{size:e}"[:3]
-    nothing = np.zeros(len(multiples), dtype=bool)
-    half = nothing if mantissa == "1.0" else multiples % 2 == 0
-    fifth = nothing if mantissa == "2.5" else multiples % 5 == 0
+    nothing = np.zeros(len(trial_), dtype=bool)
+    half = nothing if mantissa == "1.0" else trial_ % 2 == 0
+    fifth = nothing if mantissa == "2.5" else trial_ % 5 == 0
     return ~(fifth | half)
 
 
 def _number_rows(target: Column) -> BoolArray:
-    """Return which rows hold values with distances, shape (n,): none of codes with few levels."""
+    """Return which rows have values with distances, shape (n,); none for codes with few levels."""
     if not target.is_coded:
         return target.is_observed
     seen = target.data < len(target.variable.levels)
@@ -586,8 +586,8 @@ def _number_rows(target: Column) -> BoolArray:
 
 
 def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:
-    """Whether each value is one of some rising numbers, shape (n,)."""
+    """Return which values are among some rising numbers, shape (n,)."""
     if not len(rising):
         return np.zeros(len(values), dtype=bool)
-    places = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
-    return np.asarray(rising[places] == values)
+    indices = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
+    return np.asarray(rising[indices] == values)

@@ -126,6 +126,6 @@ def drawn_classes(
     low, high = cumulated[first], cumulated[first + k]
     # rounding must not put a point beyond the last class that has a weight
     points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
-    place = np.searchsorted(cumulated, points, side="right") - 1
-    start, width = cumulated[place], cumulated[place + 1] - cumulated[place]
-    return place - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)
+    indices = np.searchsorted(cumulated, points, side="right") - 1
+    start, width = cumulated[indices], cumulated[indices + 1] - cumulated[indices]
+    return indices - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)

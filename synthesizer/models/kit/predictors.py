@@ -31,22 +31,20 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 EQUAL = 1e-9
 """Relative difference that rounding may make."""
 MANY_LEVELS = 40
-"""Predictors with more levels are placed out of fold; targets with as many are projected, since
-that is faster than the Gini index of all levels."""
+"""Predictors with more levels have out-of-fold positions; targets with as many are projected."""
 FOLDS = 10
 FEW_ROWS = 100
-"""Levels with fewer rows are placed out of fold: of others no row decides the position."""
+"""Levels with fewer rows have out-of-fold positions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Where every code of every predictor lies."""
+    """The position of every code of every predictor."""
 
     names: tuple[str, ...]
     """Predictors in column order."""
     positions: tuple[Float32Array, ...]
-    """For each predictor the position of each code of a coded variable, or of each missing code of
-    a numeric one (numbers themselves are their own position)."""
+    """Positions of the codes of a coded predictor, or of the missing codes of a numeric one."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.positions):
@@ -56,7 +54,7 @@ class Encoding:
 
     @classmethod
     def learn(cls, predictors: Table, response: FloatArray, *, prior: float) -> Self:
-        """Place the codes of n rows of predictors by what the tree is to explain.
+        """Position the codes of n rows of predictors by the response of the tree.
 
         ``response``, shape (n, d), has centred columns; for ``prior`` see `level_scores`.
         """
@@ -67,9 +65,9 @@ class Encoding:
     def fit(
         cls, predictors: Table, response: FloatArray, *, prior: float, rng: np.random.Generator
     ) -> tuple[Self, Float32Array]:
-        """Return what `learn` does, and the matrix that trees are fitted to, shape (n, p).
+        """Return the encoding, and the matrix that trees are fitted to, shape (n, p).
 
-        Rows of a predictor with many levels lie where the other rows of their level place them.
+        With many levels, the position of a row comes from the other rows of its level.
         """
         encoding = cls.learn(predictors, response, prior=prior)
         matrix, folds = encoding.matrix(predictors), np.empty(0, dtype=np.int64)
@@ -135,9 +133,9 @@ def _axis(means: FloatArray, sizes: npt.NDArray[np.int64]) -> FloatArray:
 
 
 def chance_prior(codes: npt.NDArray[np.int32], n_codes: int, response: FloatArray) -> float:
-    """Return the rows that the overall mean should count in the mean of each level.
+    """Return the weight, in rows, of the overall mean in the mean of each level.
 
-    It is the variance within levels over that between them (Bühlmann 1967), from 0 to 1e6.
+    It is the variance within levels over that between levels (Bühlmann 1967), from 0 to 1e6.
 
     Examples
     --------
@@ -164,9 +162,9 @@ def _out_of_fold(
 ) -> tuple[Float32Array, Float32Array]:
     """Return the positions of the codes, and of n rows by the rows of their level in other folds.
 
-    Where each level has the same total, as of years in a panel, a row is low where its others are
-    high, which says nothing of the level. So positions are equal where the response falls as they
-    rise (isotonic regression: Barlow, Bartholomew, Bremner and Brunk 1972).
+    If all levels have the same mean, a row is low where the other rows of its level are high, which
+    is an artefact. So positions are equal if the response falls as they rise (isotonic regression:
+    Barlow, Bartholomew, Bremner and Brunk 1972).
     """
     codes, n_codes = np.asarray(column.data, dtype=np.int32), column.variable.n_codes
     prior = max(prior, chance_prior(codes, n_codes, response))
@@ -180,12 +178,12 @@ def _out_of_fold(
     others = np.repeat(sums, FOLDS, axis=0) - parts
     scores = others @ axis / np.maximum(np.repeat(sizes, FOLDS) - rows.ravel() + prior, 1e-300)
     scores = scores[codes.astype(np.int64) * FOLDS + folds]
-    distinct, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    found = np.bincount(place, weights=response @ axis) / counts
-    rising = scipy.optimize.isotonic_regression(found, weights=counts).x
+    distinct, index, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_responses = np.bincount(index, weights=response @ axis) / counts
+    rising = scipy.optimize.isotonic_regression(mean_responses, weights=counts).x
     rising /= np.abs(rising).max() or 1.0
     of_codes = np.interp(means @ axis, distinct, rising)
-    return of_codes.astype(np.float32), rising[place].astype(np.float32)
+    return of_codes.astype(np.float32), rising[index].astype(np.float32)
 
 
 def _positions(column: Column, response: FloatArray, prior: float) -> Float32Array:

@@ -1,7 +1,4 @@
-"""Regressions with a ridge: linear, multinomial logistic, and of proportional odds.
-
-The linear one is fitted block by block of rows.
-"""
+"""Regressions with a ridge: linear, multinomial logistic, and proportional odds."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ from synthesizer.models.kit.predictors import Design
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class LinearRegression:
     """A normal linear model: mean ``x @ coefficients``, standard deviation ``sigma``.
 
     Examples
     --------
     >>> nothing = Table([], n_rows=3)
-    >>> model = Regression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
+    >>> model = LinearRegression.fit(Design.fit(nothing), nothing, np.arange(1.0, 4), ridge=0.1)
     >>> model.coefficients, round(model.sigma, 6)
     (array([2.]), 1.0)
     """
@@ -55,8 +52,8 @@ class Regression:
     ) -> Self:
         """Fit by penalised least squares; ``y`` is finite, shape (n,), n >= 1.
 
-        The ridge applies to ``y`` in units of its standard deviation, so that the fit does not
-        depend on the unit of measurement. ``weights`` are at least 0, one for each row.
+        The ridge applies to ``y`` in standard deviations, so that the unit of measurement has no
+        effect. ``weights`` are at least 0, one for each row.
         """
         return cls.fit_and_draw(design, predictors, y, ridge=ridge, weights=weights, rng=None)[0]
 
@@ -73,8 +70,8 @@ class Regression:
     ) -> tuple[Self, Self]:
         """Return the fit, and a draw from the posterior distribution of its parameters.
 
-        Without a generator the fit itself comes twice. Source: Rubin (1987), Multiple Imputation
-        for Nonresponse in Surveys, p. 167.
+        Without a generator the fit is returned twice. Source: Rubin (1987), Multiple Imputation for
+        Nonresponse in Surveys, p. 167.
         """
         centre, spread = float(y.mean()), float(y.std())
         if spread <= 1e-12 * abs(centre):  # a constant, up to the rounding of its mean
@@ -132,23 +129,24 @@ class ParametricModel(ConditionalModel):
     Parameters
     ----------
     ridge : float
-        Penalty ``ridge / 2 * sum(coefficients ** 2)`` on the log-likelihood; numeric predictors
-        are standardised, the intercept is free. Keeps the fit finite under separation and
-        collinearity.
+        Ridge penalty, >= 0: ``ridge / 2 * sum(coefficients ** 2)`` is subtracted from the
+        log-likelihood. Numeric predictors are standardised; the intercept has no penalty. The ridge
+        keeps coefficients finite under separation and collinearity.
     max_categories : int
-        Most columns of one predictor in the design matrix; see `Design.fit`.
+        Largest number of columns for the levels of one predictor, >= 1. Rarer levels share one
+        column.
     min_frequency : int
-        Levels of a predictor with fewer rows share one column.
+        Levels of a predictor with fewer rows share one column, >= 1.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = ("ridge", "max_categories", "min_frequency")
+    public_options: ClassVar[tuple[str, ...]] = ("ridge", "max_categories", "min_frequency")
 
     ridge: NotNegative = 0.1
     max_categories: Count = 60
     min_frequency: Count = 5
 
     def design(self, predictors: Table) -> Design:
-        """Learn the design matrix's columns from the confidential predictors."""
+        """Learn the columns of the design matrix from the confidential predictors."""
         return Design.fit(
             predictors, max_categories=self.max_categories, min_frequency=self.min_frequency
         )
@@ -161,16 +159,16 @@ class IterativeModel(ParametricModel):
     Parameters
     ----------
     max_fit_rows : int
-        The coefficients are learnt from a random sample of so many rows if there are more, and
-        of fewer where the design matrix would pass 400 MB.
+        Largest number of rows that the coefficients are learnt from, a random sample, >= 1. Fewer
+        if the design matrix would exceed 400 MB.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "max_fit_rows")
+    public_options: ClassVar[tuple[str, ...]] = (*ParametricModel.public_options, "max_fit_rows")
 
     max_fit_rows: Count = 200_000
 
     def fit_rows(self, n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Rows:
-        """Choose the rows that the coefficients are learnt from."""
+        """Draw the rows that the coefficients are learnt from."""
         limit = max(1, min(self.max_fit_rows, MAX_CELLS // n_columns))
         if n_rows <= limit:
             return slice(None)
@@ -178,7 +176,7 @@ class IterativeModel(ParametricModel):
 
 
 def decimals_of(target: Column) -> int | None:
-    """Return the decimals that draws keep to; dates that all fall on whole days stay there."""
+    """Return the decimals of draws: 0 for dates if all are whole days; None for any."""
     variable, values = target.variable, target.data
     if variable.decimals is None and variable.kind is Kind.DATE:
         return 0 if bool((values == np.floor(values)).all()) else None
@@ -200,14 +198,14 @@ def numeric_column(variable: Variable, values: FloatArray) -> Column:
 
 @dataclass(frozen=True, eq=False)
 class NumberForm:
-    """How a number drawn from a curve is made a value: rounded, then kept in a range."""
+    """The form of values: draws are rounded, then moved into a range."""
 
     decimals: int | None
     """Decimals to round to."""
     lower: float | None
-    """Smallest value, None where draws have no range."""
+    """Smallest value, None without a range."""
     upper: float | None
-    """Largest value, or None."""
+    """Largest value, None without a range."""
 
     def __post_init__(self) -> None:
         lower, upper = self.lower or 0.0, self.upper or 0.0
@@ -241,7 +239,7 @@ class Softmax:
 
     design: Design
     coefficients: FloatArray
-    """One column for each class, shape (p, k); with one class nothing matters."""
+    """One column for each class, shape (p, k); unused with one class."""
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (self.design.n_columns, -1))
@@ -266,11 +264,11 @@ class Softmax:
 def fit_softmax(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray, *, tolerance: float = 0.03
 ) -> FloatArray:
-    """Return the coefficients of the largest penalised multinomial likelihood, shape (p, k).
+    """Return the coefficients that maximise the penalised multinomial likelihood, shape (p, k).
 
     All k classes have coefficients; the ridge makes them unique. L-BFGS runs on coefficients that
-    are scaled and rotated by the eigenvectors of X'X, which makes the Hessian close to the
-    identity (after the bound of Boehning 1992), so that few iterations are enough.
+    are scaled and rotated by the eigenvectors of X'X. Then the Hessian is close to the identity
+    (after the bound of Boehning 1992), and few iterations are enough.
 
     Parameters
     ----------
@@ -281,9 +279,9 @@ def fit_softmax(
     penalty : ndarray, shape (p,)
         Ridge of each column, at least 0.
     tolerance : float
-        Stop when every coordinate of the scaled gradient, which is about the distance from the
-        maximum in standard errors, falls below it. Beyond 10,000 rows it grows with their square
-        root: standard errors shrink, and the precision of the probabilities stays the same.
+        Stop when all coordinates of the scaled gradient fall below it. A coordinate is about the
+        distance from the maximum in standard errors. Beyond 10,000 rows it grows with their square
+        root, so that the precision of probabilities stays the same.
     """
     shares = np.bincount(classes) / len(classes)
     rotation, scale = _preconditioner(matrix, shares, penalty)
@@ -360,9 +358,9 @@ def fit_cumulative(
 ) -> tuple[FloatArray, FloatArray]:
     """Return rising thresholds, shape (k - 1,), and slopes, shape (p,), of proportional odds.
 
-    Class numbers are 0 to k - 1 in their order, each of them seen, k >= 2. ``matrix``, shape
-    (n, p), has no intercept; ``penalty``, shape (p,), is the ridge of each slope. A larger
-    ``x @ slopes`` makes higher classes more likely.
+    Classes are numbered 0 to k - 1 in their order, k >= 2; all occur. ``matrix``, shape (n, p), has
+    no intercept; ``penalty``, shape (p,), is the ridge of each slope. A larger ``x @ slopes`` makes
+    higher classes more likely.
     """
     order = np.argsort(classes, kind="stable")
     counts = np.bincount(classes)
@@ -383,7 +381,7 @@ class _Problem:
     penalty: FloatArray
 
     def objective(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray] | None:
-        """Return value, gradient and Hessian; None where thresholds are not increasing."""
+        """Return value, gradient and Hessian; None if thresholds do not increase."""
         n_thresholds = len(self.counts) - 1
         thresholds, slopes = point[:n_thresholds], point[n_thresholds:]
         gaps = np.diff(thresholds)
@@ -416,11 +414,11 @@ class _Problem:
         below = scipy.special.expit(lower) * scipy.special.expit(-lower)
         out = np.zeros((n + self.matrix.shape[1],) * 2)
         diagonal = self._by_class(above)[:-1] + self._by_class(below)[1:]
-        bend = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2
-        diagonal[1:] += bend
-        diagonal[:-1] += bend
+        cross_terms = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2
+        diagonal[1:] += cross_terms
+        diagonal[:-1] += cross_terms
         out[range(n), range(n)] = diagonal
-        out[range(n - 1), range(1, n)] = out[range(1, n), range(n - 1)] = -bend
+        out[range(n - 1), range(1, n)] = out[range(1, n), range(n - 1)] = -cross_terms
         if self.matrix.shape[1]:
             cross = self._by_class(below[:, None] * self.matrix)[1:]
             cross += self._by_class(above[:, None] * self.matrix)[:-1]

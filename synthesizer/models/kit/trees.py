@@ -1,9 +1,8 @@
-"""Trees: their options, their structure in plain arrays, their growth, and draws from leaves.
+"""Trees: their options, their structure as arrays, their growth, and draws from leaves.
 
 Nodes are numbered depth-first: the left child of node i is i + 1, so only right children are
-stored. Donors are kept in the order of the leaves, so that the donors of every node, leaf or
-ancestor, are one contiguous range [start, end) and climbing the tree needs no further storage.
-Donors are drawn from the leaves, or from wider nodes around them.
+stored. Donors are sorted by leaf, so that the donors of every node, leaf or ancestor, are one
+contiguous range [start, end). Donors are drawn from a leaf or from a node above it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Nodes = npt.NDArray[np.intp]
 LEAF = -1
 AUTO_LEAF = (20, 50)
 LARGE_LEAF, SMALL_LEAF = 100, 10
-"""Rows of leaves that are proposed for less risk, and twice those proposed for more use."""
+"""Leaf sizes from which proposals for lower risk and for higher utility are made."""
 PROJECTED_COLUMNS = 10
 
 
@@ -40,30 +39,33 @@ class TreeOptions(DonorModel):
     Parameters
     ----------
     min_leaf : int or None
-        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5), counted among
-        the rows that the splits are learnt from (``max_fit_rows``). None takes a twentieth of the
-        rows, from 20 to 50: draws then hardly repeat single persons.
+        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, 5), among the rows that
+        the splits are learnt from (``max_fit_rows``). None takes a twentieth of these rows, but at
+        least 20 and at most 50.
     max_depth : int or None
-        Largest number of splits above a leaf, >= 1.
+        Largest number of splits above a leaf, >= 1; None for no limit.
     complexity : float
-        Least improvement by a split as a share of the root's impurity, in [0, 1]
+        Smallest improvement by a split, as a share of the impurity of the root, in [0, 1]
         (synthpop: ``cp``).
     penalty : float
-        Least improvement by a split in units of what a split of noise gives, >= 0.
+        Smallest improvement by a split, in multiples of the impurity of the root divided by the
+        number of rows, >= 0.
     shrinkage : float
-        With probability shrinkage / (shrinkage + N), N being the donors of the parent, a draw
-        leaves a node for its parent, >= 0: small groups are blurred, large ones are not.
+        Smooths small leaves, >= 0. A draw moves from a node to its parent with probability
+        ``shrinkage / (shrinkage + N)``, where N is the number of donors of the parent. With
+        ``leaf_regression``: least number of rows that a node borrows from its parent.
     prior : float
-        Rows with the overall mean that every level of a categorical predictor is given in
-        addition when levels are ordered, >= 0.
+        Number of rows with the overall mean that are added to each level when the levels of a
+        categorical predictor are sorted, >= 0. It keeps rare levels from the ends.
     even : bool
-        Spread draws evenly over the donors of a leaf (over groups of three with neighbouring
-        values) instead of drawing them independently. It removes most of the noise of drawing,
-        also from the margins: turn it off where that noise counts as protection.
+        Spread the draws of a leaf evenly over its donors (over groups of three with neighbouring
+        values) or its distribution, instead of drawing independently. This removes most of the
+        sampling noise, also from the margins. Write false if this noise is to protect persons.
     proper : bool
-        Weight the donors of the fit at random (Bayesian bootstrap, Rubin 1981).
+        Weight the rows at random (Bayesian bootstrap, Rubin 1981), for proper synthesis.
     max_fit_rows : int or None
-        The splits are learnt from a random sample of so many rows; leaves hold all donors.
+        Largest number of rows that splits (and a leaf regression) are learnt from, a random sample,
+        >= 1; None for all. Leaves contain all donors.
     """
 
     option_aliases: ClassVar[Mapping[str, str]] = {
@@ -71,7 +73,7 @@ class TreeOptions(DonorModel):
         "maxdepth": "max_depth",
         "cp": "complexity",
     }
-    told_options: ClassVar[tuple[str, ...]] = (
+    public_options: ClassVar[tuple[str, ...]] = (
         "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
         "proper", "max_fit_rows", "min_holders",
     )  # fmt: skip
@@ -100,30 +102,30 @@ class TreeOptions(DonorModel):
 
     @property
     def large_leaf(self) -> int:
-        """Rows of leaves that reveal less of single persons, twice the present ones or more."""
+        """Proposed leaf size for lower risk, at least twice the present one."""
         return max(LARGE_LEAF, 2 * (self.min_leaf or 0))
 
     @property
     def small_leaf(self) -> int:
-        """Rows of leaves that follow more of the data, half the present ones or fewer."""
+        """Proposed leaf size for higher utility, at most half the present one."""
         return max(1, min(SMALL_LEAF, self.min_leaf or SMALL_LEAF) // 2)
 
     def leaf_rows(self, n_rows: int) -> int:
-        """Return the smallest number of rows in a leaf for ``n_rows`` in all."""
+        """Return the smallest number of rows in a leaf if ``n_rows`` are fitted."""
         return self.min_leaf or int(np.clip(n_rows // 20, *self.leaf_bounds))
 
     @property
     def leaf_bounds(self) -> tuple[int, int]:
-        """Between what the smallest number of rows in a leaf lies where it is not given."""
+        """Range of the smallest number of rows in a leaf if ``min_leaf`` is None."""
         return AUTO_LEAF
 
     @property
     def max_features_of_split(self) -> float | None:
-        """Share of the predictors that are tried at a split; None tries all."""
+        """Share of the predictors that are candidates for a split; None for all."""
         return None
 
     def structure_rows(self, n_rows: int, rng: np.random.Generator) -> Nodes | None:
-        """Choose the rows that the splits are learnt from, in row order; None for all."""
+        """Draw the rows that the splits are learnt from, in row order; None for all."""
         if self.max_fit_rows is None or n_rows <= self.max_fit_rows:
             return None
         return np.sort(rng.choice(n_rows, size=self.max_fit_rows, replace=False, shuffle=False))
@@ -184,7 +186,7 @@ class Tree:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """The columns that it splits on."""
+        """Columns with a split."""
         return tuple(np.unique(self.feature[self.feature != LEAF]).tolist())
 
     def apply(self, matrix: Float32Array) -> Nodes:
@@ -194,7 +196,7 @@ class Tree:
         is_inner = self.feature != LEAF
         if not is_inner[0]:
             return node
-        # numbers on end, wherever a row's and a column's are: one index is faster than two
+        # a flat index is faster than two indices
         by_column = matrix.flags.f_contiguous
         flat = (matrix.T if by_column else matrix).ravel()
         column = np.where(is_inner, self.feature, 0) * np.intp(n if by_column else 1)
@@ -237,28 +239,27 @@ class Tree:
 
     @cached_property
     def _ends_and_parents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Find the end of every range and every parent, level by level."""
+        """Return the end of the range and the parent of every node."""
         end = np.full(len(self.feature), self.sizes.sum())
         parent = np.full(len(self.feature), -1, dtype=np.int32)
         level = np.zeros(1, dtype=np.intp)
         while len(level):
             inner = level[self.feature[level] != LEAF]
-            left, right = inner + 1, self.right[inner].astype(np.intp)
-            parent[left] = parent[right] = inner
-            end[left], end[right] = self.start[right], end[inner]
-            level = np.concatenate([left, right])
+            left_child, right = inner + 1, self.right[inner].astype(np.intp)
+            parent[left_child] = parent[right] = inner
+            end[left_child], end[right] = self.start[right], end[inner]
+            level = np.concatenate([left_child, right])
         return end, parent
 
 
 def centred_response(target: Column, rng: np.random.Generator) -> FloatArray:
-    """Return what the splits are to explain, shape (n, d), columns with mean zero.
+    """Return the response that splits explain, shape (n, d), columns with mean zero.
 
-    Numbers and two-level targets give one column, others one column per level that occurs.
-    Numbers enter by their ranks: a few very large incomes would otherwise draw all splits to
-    themselves, which costs utility elsewhere and tells most about those who stand out.
-    Targets with many levels give a random projection of those columns to a few dimensions: the
-    Gini index is the summed variance of the one-hot columns, and a random projection keeps
-    distances, hence variances, nearly as they are (Johnson and Lindenstrauss 1984).
+    Numbers and two-level targets have one column, others one column per level that occurs.
+    Numbers enter by their ranks: otherwise a few very large incomes take all splits, which costs
+    utility and reveals these persons. Targets with many levels have a random projection of the
+    columns to a few dimensions. The Gini index is the summed variance of the one-hot columns, and a
+    random projection nearly keeps variances (Johnson and Lindenstrauss 1984).
     """
     if not target.is_coded:
         response = scipy.stats.rankdata(target.data)[:, None]
@@ -283,11 +284,11 @@ def grow(
     rows: npt.NDArray[np.integer] | None,
     rng: np.random.Generator,
 ) -> tuple[Tree, npt.NDArray[np.intp]]:
-    """Grow a tree; also return the row of each donor, by leaf and within a leaf by value, (n,).
+    """Grow a tree; also return the rows of the donors, sorted by leaf and value, shape (n,).
 
-    ``matrix``, shape (n, p), holds the encoded predictors, ``response``, shape (n, d), is that of
-    `centred_response`. The splits are learnt from ``rows``, None for all; the leaves hold all n
-    donors. ``rng`` breaks ties between equally good splits.
+    ``matrix``, shape (n, p), contains the encoded predictors, ``response``, shape (n, d), is that
+    of `centred_response`. The splits are learnt from ``rows``, None for all; the leaves contain all
+    n donors. ``rng`` breaks ties between equally good splits.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -313,8 +314,8 @@ def grow(
         settings["min_impurity_decrease"] = share * (1.0 - (frequencies**2).sum())
         estimator = DecisionTreeClassifier(**settings).fit(matrix[sample], codes, check_input=False)
     else:
-        # Also for a level to every second row, where the classifier warns and splits no other way.
-        # Unit variance overall: scikit-learn stops at impurities below its epsilon.
+        # Also if most levels are rare: the classifier would warn.
+        # Unit variance: scikit-learn stops at impurities below its epsilon.
         sampled = np.ascontiguousarray(sampled / np.sqrt(impurity.mean()))
         settings["min_impurity_decrease"] = share
         estimator = DecisionTreeRegressor(**settings).fit(
@@ -346,13 +347,13 @@ NEIGHBOURS = 3  # donors in a group of even draws
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """How values are drawn once the leaf of a row is known."""
+    """How values are drawn from the leaf of a row."""
 
     shrinkage: float = 0.0
-    """A row stays in a node whose parent has N donors with probability N / (N + shrinkage), and
-    else moves on to an ancestor: hierarchical shrinkage (Agarwal et al. 2022) as a draw."""
+    """A row moves from a node to its parent of N donors with probability shrinkage / (shrinkage +
+    N): hierarchical shrinkage (Agarwal et al. 2022) as a draw."""
     even: bool = False
-    """Spread draws evenly over groups of three donors with neighbouring values."""
+    """Whether draws are spread evenly over groups of three neighbouring donors."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.shrinkage < math.inf:
@@ -360,7 +361,7 @@ class Drawing:
 
     @classmethod
     def of(cls, model: TreeOptions) -> Self:
-        """Take over the options of a model."""
+        """Return the drawing options of a model."""
         return cls(shrinkage=model.shrinkage, even=model.even)
 
 
@@ -372,7 +373,7 @@ class Leaves:
     donors: Column
     """Confidential values sorted by leaf and by value within leaves, shape (n,)."""
     weights: FloatArray | None = None
-    """Weights of the donors (Bayesian bootstrap), shape (n,); None if all are alike."""
+    """Weights of the donors (Bayesian bootstrap), shape (n,); None if all are equal."""
 
     def __post_init__(self) -> None:
         check_floats("donors", self.donors.data, (self.tree.n_donors,))
@@ -391,7 +392,7 @@ class Leaves:
     def draw(
         self, matrix: Float32Array, drawing: Drawing, *, rng: np.random.Generator, steps: int = 0
     ) -> Column:
-        """Draw a value for each row of ``matrix``, ``steps`` nodes above its own."""
+        """Draw a value for each row of ``matrix`` from the node ``steps`` above its leaf."""
         nodes = self.tree.apply(matrix)
         if drawing.shrinkage > 0:
             nodes = self._shrink(nodes, drawing.shrinkage, rng)
@@ -407,7 +408,7 @@ class Leaves:
         """Climb while the parent is too small for the row's uniform number."""
         tree, nodes = self.tree, nodes.copy()
         parents = np.maximum(tree.parent, 0)
-        # The parents of the root's children decide last: nothing lies above the root.
+        # rows stay in the root
         stay = np.where(tree.parent < 0, 1.0, tree.count[parents])
         stay = np.where(tree.parent < 0, 1.0, stay / (stay + shrinkage))
         uniform = rng.random(len(nodes))
@@ -431,8 +432,8 @@ class Leaves:
 def even_over_neighbours(nodes: Nodes, counts: IntArray, rng: np.random.Generator) -> FloatArray:
     """Return numbers in [0, 1) that are even over groups of neighbouring donors of each node.
 
-    A number or a rare level may belong to one person. Copied evenly, nearly all of them would
-    return, so draws are random within a group. ``counts`` are the donors of each row's node.
+    Draws are random within a group: otherwise nearly all values of single persons would be copied.
+    ``counts`` are the donors of each row's node.
     """
     groups = np.maximum(counts // NEIGHBOURS, 1)
     uniform = np.floor(even_uniform(nodes, rng) * groups)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
-from synthesizer.models.careers.choice import Counts, Met, _fit, _thinning
+from synthesizer.models.careers.choice import CareerCounts, KnownCareers, _fit, _thinning
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
 from tests.tables import coded
@@ -45,9 +45,11 @@ def test_chosen_careers_agree_with_the_data_by_group():
     blind = replace(ONE_EACH, person_min_leaf=1_000, min_leaf=1_000)
     for options in (blind, replace(blind, candidates=16)):
         drawn = drawn_of(options, data, sex(codes), 4_000)
-        own = np.tile(codes, 10)
+        original = np.tile(codes, 10)
         gaps[options.candidates] = max(
-            np.abs((drawn[own == s] == a).mean(axis=0) - (data[codes == s] == a).mean(axis=0)).max()
+            np.abs(
+                (drawn[original == s] == a).mean(axis=0) - (data[codes == s] == a).mean(axis=0)
+            ).max()
             for s in (0, 1)
             for a in range(3)
         )
@@ -60,9 +62,9 @@ def test_counts_equal_slow_code():
     data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
     data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
     persons = sex(rng.integers(0, 2, 90))
-    counts = Counts.of(data, 3, persons)
+    counts = CareerCounts.of(data, 3, persons)
     rows = np.arange(30)
-    found = counts(data[rows], persons.take(rows)).toarray() * counts.spread
+    actual = counts(data[rows], persons.take(rows)).toarray() * counts.spread
     known = counts.features.matrix(persons)[:, counts.features.linear][:, 1:]
     names = [("there", t, a) for t in range(7) for a in range(3)]
     names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
@@ -70,31 +72,33 @@ def test_counts_equal_slow_code():
     names += [("between", a, 0) for a in range(3)]
     in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
     names += [
-        (known_as, place, 0) for known_as in range(known.shape[1]) for place in range(6 * 3 + 1)
+        (known_as, position, 0)
+        for known_as in range(known.shape[1])
+        for position in range(6 * 3 + 1)
     ]
 
     def has(i):
         career = data[i].tolist()
-        runs = [(state, len(list(own))) for state, own in itertools.groupby(career)]
-        own = Counter(("there", t, a) for t, a in enumerate(career))
-        own.update(("time", a, career.count(a)) for a in set(career))
-        own.update(("spell", *run) for run in runs)
-        own.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
-        own["ends", career[0], career[-1]] += 1
-        own.update(("between", state, 0) for state, _ in runs[1:-1])
+        runs = [(state, len(list(original))) for state, original in itertools.groupby(career)]
+        original = Counter(("there", t, a) for t, a in enumerate(career))
+        original.update(("time", a, career.count(a)) for a in set(career))
+        original.update(("spell", *run) for run in runs)
+        original.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
+        original["ends", career[0], career[-1]] += 1
+        original.update(("between", state, 0) for state, _ in runs[1:-1])
         for term, value in enumerate(known[i]):
             for t, a in enumerate(career):
-                own[term, in_part[t] * 3 + a, 0] += value
+                original[term, in_part[t] * 3 + a, 0] += value
             if len(runs) > 1:
-                own[term, 6 * 3, 0] += value * runs[0][1]
-        return [own[name] for name in names]
+                original[term, 6 * 3, 0] += value * runs[0][1]
+        return [original[name] for name in names]
 
     cells = np.array([has(i) for i in range(90)], dtype=float)
     holders = (cells != 0).sum(axis=0)
-    kept = np.flatnonzero((holders >= 5) & (cells.std(axis=0) > 1e-6))
-    assert counts.cells.tolist() == kept.tolist()
-    np.testing.assert_allclose(found, cells[:30, kept], rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(counts.spread, cells[:, kept].std(axis=0), rtol=1e-6)
+    remaining = np.flatnonzero((holders >= 5) & (cells.std(axis=0) > 1e-6))
+    assert counts.cells.tolist() == remaining.tolist()
+    np.testing.assert_allclose(actual, cells[:30, remaining], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(counts.spread, cells[:, remaining].std(axis=0), rtol=1e-6)
 
 
 def test_coefficients_are_where_the_chosen_careers_have_the_means_that_are_sought():
@@ -138,11 +142,13 @@ def test_careers_of_fitted_persons_return_as_those_of_unseen_ones():
         data, codes = late_and_early(400, seed, periods=60)
         for options in (copying, replace(copying, candidates=16)):
             drawn = drawn_of(options, data[:200], sex(codes[:200]), 200, seed)
-            found = [
+            actual = [
                 replication(half, drawn).uniques_replicated for half in (data[:200], data[200:])
             ]
-            shares[options.candidates].append(found)
-    ratios = {k: np.sum(found, axis=0)[0] / np.sum(found, axis=0)[1] for k, found in shares.items()}
+            shares[options.candidates].append(actual)
+    ratios = {
+        k: np.sum(actual, axis=0)[0] / np.sum(actual, axis=0)[1] for k, actual in shares.items()
+    }
     assert ratios[1] > 1.3
     assert ratios[16] < 1.15
 
@@ -157,24 +163,24 @@ def test_careers_that_are_met_equal_slow_code(grid, states):
         return tuple(career[starts] if states else ()), tuple(times)
 
     keys = [coarse(career) for career in data]
-    met, others = Met.of(to_runs(data[:40]), grid, states)
+    met, others = KnownCareers.of(to_runs(data[:40]), grid, states)
     for i in range(40):
         count = keys[:40].count(keys[i]) - 1
         assert others[i].tolist() == [count == 1, count > 1]
-    for i, found in enumerate(met(to_runs(data[40:])), start=40):
+    for i, actual in enumerate(met(to_runs(data[40:])), start=40):
         count = keys[:40].count(keys[i])
-        assert found.tolist() == [count == 1, count > 1]
+        assert actual.tolist() == [count == 1, count > 1]
 
 
 def test_moves_of_the_data_only_unless_new_ones_are_allowed():
     rng = np.random.default_rng(1)
     data = (rng.integers(0, 3, 120)[:, None] + np.cumsum(rng.random((120, 9)) < 0.3, axis=1)) % 3
     data = data.astype(np.int32)  # always to the next state
-    nobody = Table([], 120)
+    no_rows = Table([], 120)
     options = CareerOptions(transition="markov", candidates=1)
     moves = []
     for new in (False, True):
-        drawn = drawn_of(replace(options, new_moves=new), data, nobody, 2_000)
+        drawn = drawn_of(replace(options, new_moves=new), data, no_rows, 2_000)
         before, after = drawn[:, :-1], drawn[:, 1:]
         moves.append(((after - before) % 3 == 2).any())
     assert moves == [False, True]
@@ -182,9 +188,9 @@ def test_moves_of_the_data_only_unless_new_ones_are_allowed():
 
 def test_hashes_of_careers_far_apart_rise_and_careers_all_alike_have_a_choice():
     """The difference of two hashes overflows; what all persons have is nothing to hold."""
-    Met(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
+    KnownCareers(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
     with pytest.raises(ValueError, match="rise"):
-        Met(0, True, np.array([2**62, -(2**62) - 1]), np.zeros(2, dtype=bool))
+        KnownCareers(0, True, np.array([2**62, -(2**62) - 1]), np.zeros(2, dtype=bool))
     alike = np.zeros((80, 3), dtype=np.int32)
     fitted = fit_careers(alike, 2, Table([], 80), CareerOptions(), rng=np.random.default_rng(1))
     assert not fitted.sample(Table([], 80), 80, rng=np.random.default_rng(2)).any()

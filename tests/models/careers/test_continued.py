@@ -91,7 +91,7 @@ def test_who_is_new_begins_as_the_new_ones_do():
     assert (continuation.draw_first(persons, rng=np.random.default_rng(1)) == sex).all()
 
 
-def test_steps_that_nobody_takes_are_not_allowed():
+def test_steps_absent_from_the_data_are_not_allowed():
     """Into absence, too: of those who were always there all who leave leave from 2."""
     sex, years = careers()
     stays = (years[:, :3] < ABSENT).all(axis=1)
@@ -102,9 +102,9 @@ def test_steps_that_nobody_takes_are_not_allowed():
             for t in range(begun, 3):
                 slow[career[t], career[t + 1]] = True
         slow &= np.isin(np.arange(ABSENT + 1), years[some, 3])
-        found = fitted(sex[some], years[some]).allowed
-        assert found.tolist() == slow.tolist()
-        assert found[:, ABSENT].all() != (some is stays)
+        actual = fitted(sex[some], years[some]).allowed
+        assert actual.tolist() == slow.tolist()
+        assert actual[:, ABSENT].all() != (some is stays)
 
 
 def test_a_rule_holds_for_moves_and_for_returns_to_another_state():

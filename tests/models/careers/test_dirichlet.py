@@ -73,7 +73,7 @@ def test_em_ends_at_the_maximum_of_what_it_says():
     rng = np.random.default_rng(6)
     points = rng.dirichlet([30, 20, 10], size=15)
     counts = rng.integers(1, 4, size=15)
-    found = fit_mixture(points, counts, 1, rng=rng)
+    actual = fit_mixture(points, counts, 1, rng=rng)
     uniform = rng.dirichlet(np.ones(3), size=200_000)
 
     def terms(alpha, weight):
@@ -82,7 +82,7 @@ def test_em_ends_at_the_maximum_of_what_it_says():
         shape = 0.02 * log_densities(np.log(uniform), alpha[None]).mean()
         return np.array([likelihood, shape, np.log(weight)])
 
-    alpha, weight = found.alpha[0], found.weights[-1]
+    alpha, weight = actual.alpha[0], actual.weights[-1]
     by_precision = terms(alpha * 1.001, weight) - terms(alpha / 1.001, weight)
     by_weight = terms(alpha, weight * 1.001) - terms(alpha, weight / 1.001)
     assert abs(by_precision.sum()) < 0.05 * abs(by_precision[1])
@@ -104,9 +104,9 @@ def test_cells_are_never_negative_even_at_the_border(count, total):
     corners = np.eye(count)
     edges = (corners[:, None, :] + corners[None, :, :]).reshape(-1, count) / 2
     for points in (inner, corners, edges):
-        found = cell(points, total)
-        assert found.min() >= 0
-        assert (found.sum(axis=1) == total).all()
+        actual = cell(points, total)
+        assert actual.min() >= 0
+        assert (actual.sum(axis=1) == total).all()
 
 
 def test_cells_are_nearest_lattice_points():
@@ -136,6 +136,6 @@ def test_every_component_starts_at_a_point_of_its_own():
     points = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     for seed in range(20):
         start = _start(points, np.full(3, 1 / 3), 3, np.random.default_rng(seed))
-        *own, uniform = start.alpha.tolist()
-        assert sorted(np.argmax(own, axis=1)) == [0, 1, 2]
+        *original, uniform = start.alpha.tolist()
+        assert sorted(np.argmax(original, axis=1)) == [0, 1, 2]
         assert uniform == [1, 1, 1]

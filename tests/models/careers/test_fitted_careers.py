@@ -38,18 +38,18 @@ def careers(seed, n=300, periods=8, states=4, stay=0.7):
     return data
 
 
-def nobody(n):
+def no_rows(n):
     return Table([], n)
 
 
 def fitted_to(data, options=None, *, states=4, persons=None, seed=1, **rules):
-    table = nobody(len(data)) if persons is None else persons
+    table = no_rows(len(data)) if persons is None else persons
     rng = np.random.default_rng(seed)
     return fit_careers(data, states, table, options or CareerOptions(), rng=rng, **rules)
 
 
 def draw(fitted, n, persons=None, seed=2):
-    table = nobody(n) if persons is None else persons
+    table = no_rows(n) if persons is None else persons
     return fitted.sample(table, n, rng=np.random.default_rng(seed))
 
 
@@ -96,9 +96,9 @@ def test_lengths_that_no_state_fits_are_drawn_again():
     assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in data.tolist()}
 
 
-def test_rules_that_nobody_obeys_are_told():
+def test_rules_that_no_person_satisfies_are_reported():
     fitted = fitted_to(np.array([[0, 1, 1], [0, 0, 1]]), states=2, allowed=np.zeros((2, 2)))
-    with pytest.raises(ModelError, match="loosen"):
+    with pytest.raises(ModelError, match="relax"):
         draw(fitted, 5)
 
 
@@ -106,18 +106,18 @@ def test_infinite_theta_keeps_the_frequencies_of_patterns():
     data = careers(3, n=400)
     fitted = fitted_to(data, CareerOptions(theta=math.inf, even=False, candidates=1))
     drawn = draw(fitted, 20_000)
-    own, found = (tally(np.diff(rows, axis=1) != 0) for rows in (data, drawn))
-    assert set(found) <= set(own)
-    expected = [own[pattern] * 20_000 / len(data) for pattern in own]
-    assert stats.chisquare([found[pattern] for pattern in own], expected).pvalue > 0.001
+    original, actual = (tally(np.diff(rows, axis=1) != 0) for rows in (data, drawn))
+    assert set(actual) <= set(original)
+    expected = [original[pattern] * 20_000 / len(data) for pattern in original]
+    assert stats.chisquare([actual[pattern] for pattern in original], expected).pvalue > 0.001
 
 
 def test_numbers_of_runs_keep_their_frequencies():
     data = careers(4, n=500)
     drawn = draw(fitted_to(data, CareerOptions(candidates=4)), 5_000)
-    own = np.bincount(to_runs(data).counts, minlength=9) / 500
-    found = np.bincount(to_runs(drawn).counts, minlength=9) / 5_000
-    assert np.abs(own - found).max() < 0.01
+    original = np.bincount(to_runs(data).counts, minlength=9) / 500
+    actual = np.bincount(to_runs(drawn).counts, minlength=9) / 5_000
+    assert np.abs(original - actual).max() < 0.01
 
 
 def test_fewer_uniques_return_the_smaller_theta():
@@ -142,17 +142,17 @@ def test_predictors_are_used_and_may_be_left_out():
     assert moves[1][sex == 1].mean() > 1.5
 
 
-def test_cells_that_the_rules_forbid_are_told_and_left_out():
+def test_cells_that_the_rules_forbid_are_reported_and_left_out():
     """0 is never left: the careers from 0 to 1 have no place, those from 1 to 0 have."""
     data = np.array([[0, 0, 1]] * 10 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 10, dtype=np.int32)
     fitted = fitted_to(data, CareerOptions(match=True), states=2, allowed=[[1, 0], [1, 1]])
     assert any("10 confidential persons" in note for note in fitted.notes)
-    own = Counter(map(tuple, match_cells(draw(fitted, 30), []).tolist()))
-    assert own == {(0, 0, 2, 0): 10, (0, 1, 2, 0): 20}
+    original = Counter(map(tuple, match_cells(draw(fitted, 30), []).tolist()))
+    assert original == {(0, 0, 2, 0): 10, (0, 1, 2, 0): 20}
 
 
 def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
-    """Whoever has three runs breaks the rule: G is drawn anew, and nobody's career is copied."""
+    """Persons with three runs break the rule: G is drawn again, and no career is copied."""
     data = np.array([[0, 1, 1, 0, 0, 0]] * 30 + [[0, 0, 0, 1, 1, 1]] * 30, dtype=np.int32)
     options = CareerOptions(theta=1.0, candidates=1)
     fitted = fitted_to(data, options, states=2, allowed=[[1, 1], [0, 1]])
@@ -164,7 +164,7 @@ def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
 
 def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(monkeypatch):
     """One of two groups has careers that the rules forbid, also where persons are cut in blocks."""
-    monkeypatch.setattr(fitted_careers, "BLOCK_CELLS", 150)
+    monkeypatch.setattr(fitted_careers, "MAX_BLOCK_CELLS", 150)
     data = np.array([[0, 1, 0]] * 20 + [[0, 0, 0]] * 40, dtype=np.int32)
     sex = sex_of(np.arange(60) < 20)
     options = CareerOptions(candidates=1, person_min_leaf=5)
@@ -173,7 +173,7 @@ def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(monkeypatch):
     assert fitted.count_observed(sex, rng=rng) == 20
     assert fitted.count_observed(sex.take(np.arange(15, 30)), rng=rng) == 5
     assert fitted.count_observed(sex.take(np.arange(20, 60)), rng=rng) == 0
-    assert "of 60 careers drawn to try, 20 found no states" in fitted.notes[0]
+    assert "in a trial of 60 careers, 20 had no states" in fitted.notes[0]
     assert not draw(fitted, 60, sex).any()  # the forbidden ones are in no reserve
 
 
@@ -184,7 +184,7 @@ def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(monkeypatch):
         ([[2]], 500),  # more states than persons
         ([[0, 1, 0]], 2),
         ([[0], [1], [0]], 2),  # one period
-        ([[0, 0], [0, 0]], 1),  # nobody ever moves
+        ([[0, 0], [0, 0]], 1),  # no person ever moves
         ([[0, 0, 0]] * 30 + [[0, 1, 0]], 2),  # a state seen once
     ],
 )
@@ -224,25 +224,25 @@ def test_school_to_work_at_the_defaults():
     wide = pd.read_csv(MVAD).loc[:, "Jul.93":"Jun.99"].to_numpy(dtype=str)
     codes = np.unique(wide, return_inverse=True)[1].reshape(wide.shape).astype(np.int32)
     floor = noise_floor(codes, 6, seed=1)
-    found, new = {}, {}
+    actual, new = {}, {}
     for options in (CareerOptions(), CareerOptions(transition="markov", candidates=1)):
         drawn = draw(fitted_to(codes, options, states=6, seed=1), len(codes), seed=1)
-        found[options.transition] = sequence_distances(codes, drawn, 6)
+        actual[options.transition] = sequence_distances(codes, drawn, 6)
         new[options.transition] = replication(codes, drawn).new
     for name in ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last"):
-        assert getattr(found["cart"], name) < 1.25 * getattr(floor, name), name
-    assert found["markov"].headcounts > 2.5 * floor.headcounts
+        assert getattr(actual["cart"], name) < 1.25 * getattr(floor, name), name
+    assert actual["markov"].headcounts > 2.5 * floor.headcounts
     assert new["cart"] > 0.6
 
 
 @pytest.mark.parametrize("odds", [[0.2, 0.3, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0]])
 def test_states_that_rules_leave_are_drawn_by_their_odds(odds):
     """Where the chain never saw what is left, all that is left is alike."""
-    places = SimpleNamespace(at=np.arange(4000), are_first=True)
+    positions = SimpleNamespace(at=np.arange(4000), are_first=True)
     chain = SimpleNamespace(probabilities=lambda _: np.tile(odds, (4000, 1)))
     feasible = np.tile([True, True, False, False], (4000, 1))
     drawn = FittedCareers._masked_states(
-        SimpleNamespace(chain=chain), places, feasible, np.random.default_rng(1)
+        SimpleNamespace(chain=chain), positions, feasible, np.random.default_rng(1)
     )
     share = 0.4 if odds[0] else 0.5
     assert np.bincount(drawn) / 4000 == pytest.approx([share, 1 - share], abs=0.03)
@@ -260,16 +260,16 @@ def test_states_and_persons_must_be_those_of_the_careers():
     [(400, 60, {}, 180), (300, 60, {}, 150), (400, 4, {}, 100), (400, 60, {"min_leaf": 7}, 7)],
 )
 def test_leaves_grow_with_the_number_of_states(persons, states, options, leaf, monkeypatch):
-    found, plain = [], fitted_careers.fit_trees
+    actual, plain = [], fitted_careers.fit_trees
 
     def fit_trees(*args, **kwargs):
-        found.append(args[3].min_leaf)
+        actual.append(args[3].min_leaf)
         return plain(*args, **kwargs)
 
     monkeypatch.setattr(fitted_careers, "fit_trees", fit_trees)
     data = np.arange(persons * 3).reshape(persons, 3) % states
     fitted_to(data, CareerOptions(copies=1, candidates=1, **options), states=states)
-    assert found == [leaf]
+    assert actual == [leaf]
 
 
 @pytest.mark.parametrize("most", [1, 9])
@@ -290,7 +290,7 @@ def test_careers_of_the_reserve_are_drawn_for_each_person():
     drawn = FittedCareers._observed(
         SimpleNamespace(reserve=reserve), counts, np.random.default_rng(1)
     )
-    for own, rows in zip(np.split(drawn, 3), ([0, 1], [2, 3], range(4)), strict=True):
-        found = Counter(map(tuple, own.tolist()))
-        assert set(found) == {tuple(reserve[row].tolist()) for row in rows}
-        assert min(found.values()) > 60 / len(rows)
+    for original, rows in zip(np.split(drawn, 3), ([0, 1], [2, 3], range(4)), strict=True):
+        actual = Counter(map(tuple, original.tolist()))
+        assert set(actual) == {tuple(reserve[row].tolist()) for row in rows}
+        assert min(actual.values()) > 60 / len(rows)

@@ -52,7 +52,7 @@ def test_masses_agree_with_simulation_at_six_periods(count, theta):
 
 def test_masses_agree_with_simulation_where_cells_are_shifted(monkeypatch):
     theta = 5.0
-    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", 1)
+    monkeypatch.setattr(lengths, "MAX_SIMPLEX_CELLS", 1)
     every = compositions(20, 4)
     pattern = np.array([[8, 0, 3, 5]])
     alpha = 1 + theta * 17 * centre(pattern)
@@ -62,11 +62,13 @@ def test_masses_agree_with_simulation_where_cells_are_shifted(monkeypatch):
     assert np.abs(masses - expected).max() < 0.004
 
 
-@pytest.mark.parametrize(("few", "block"), [(lengths.FEW_COMPOSITIONS, lengths.BLOCK), (1, 300)])
+@pytest.mark.parametrize(
+    ("few", "block"), [(lengths.MAX_SIMPLEX_CELLS, lengths.BLOCK_CELLS), (1, 300)]
+)
 def test_cells_of_two_runs_are_intervals(few, block, monkeypatch):
     """Of length 1 / (N + 1): masses and mean logarithms are known."""
-    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", few)
-    monkeypatch.setattr(lengths, "BLOCK", block)
+    monkeypatch.setattr(lengths, "MAX_SIMPLEX_CELLS", few)
+    monkeypatch.setattr(lengths, "BLOCK_CELLS", block)
     every, edges = compositions(10, 2), np.arange(10) / 9
     points = cell_points(every[::-1])
     alpha = np.array([[1.0, 1.0], [4.0, 2.0], [0.5, 3.0]])
@@ -85,8 +87,8 @@ def test_every_composition_is_reached_at_theta_five(count):
     rng = np.random.default_rng(RNG_SEED)
     for start in range(len(every)):
         drawn = part.draw(np.full(30_000, start), rng=rng)
-        near = np.abs(every - every[start]).sum(axis=1) <= 2
-        assert (frequencies(drawn, every)[near] > 0).all()
+        close = np.abs(every - every[start]).sum(axis=1) <= 2
+        assert (frequencies(drawn, every)[close] > 0).all()
     drawn = part.draw(rng.integers(len(every), size=30_000), rng=rng)
     assert (frequencies(drawn, every) > 0).all()
 
@@ -95,12 +97,12 @@ def test_fitted_components_serve_every_person():
     rng = np.random.default_rng(2)
     excess = np.vstack([compositions(20, 3), compositions(20, 3)[:40]])
     patterns, member = distinct_patterns(excess)
-    parts, own = fitted_components(patterns, member, 4, rng=rng)
-    assert len(own) == len(excess)
-    assert sorted(np.unique(own).tolist()) == list(range(len(parts)))
-    of_pattern = [set(own[member == pattern]) for pattern in range(len(patterns))]
+    parts, original = fitted_components(patterns, member, 4, rng=rng)
+    assert len(original) == len(excess)
+    assert sorted(np.unique(original).tolist()) == list(range(len(parts)))
+    of_pattern = [set(original[member == pattern]) for pattern in range(len(patterns))]
     assert max(map(len, of_pattern)) > 1  # each person's component is drawn for herself
-    drawn = parts.draw(own, rng=rng)
+    drawn = parts.draw(original, rng=rng)
     assert drawn.min() >= 0
     assert (drawn.sum(axis=1) == 17).all()
     again = CODEC.typed(Components, CODEC.plain(Components, parts))
@@ -128,7 +130,7 @@ def test_repeated_patterns_want_a_large_theta_and_spread_ones_a_small():
     assert best_theta(groups_of(spikes), rng) >= 50 > 5 >= best_theta(groups_of(spread), rng)
 
 
-def test_of_many_persons_a_sample_is_held_out_that_holds_nobody_twice(monkeypatch):
+def test_of_many_persons_a_sample_without_duplicates_is_held_out(monkeypatch):
     monkeypatch.setattr(lengths, "MAX_PERSONS", 30)
     runs = to_runs((np.arange(60) > np.arange(50)[:, None]).astype(np.int32))
     (group,) = held_out_groups(runs, rng=np.random.default_rng(1))
@@ -143,10 +145,10 @@ def test_held_out_likelihood_of_two_runs_by_beta_distributions():
     groups = groups_of(excess)
     (group,) = groups
     assert group.folds.shape == (5, 4)
-    found = held_out_patterns(groups, (0.05, 0.5, 1.0, 5.0), rng=np.random.default_rng(1))
+    actual = held_out_patterns(groups, (0.05, 0.5, 1.0, 5.0), rng=np.random.default_rng(1))
     first, every = group.patterns[:, 0], np.arange(4)
     assert group.folds.sum(axis=0).tolist() == [(excess[:, 0] == e).sum() for e in first]
-    for theta, value in found.items():
+    for theta, value in actual.items():
         alpha = 1 + theta * 9 * (group.patterns + 0.5) / 9
         cdf = stats.beta(*alpha.T[:, :, None]).cdf(edges)
         masses = np.diff(cdf)[:, first]  # of component i in cell j
@@ -157,16 +159,16 @@ def test_held_out_likelihood_of_two_runs_by_beta_distributions():
         assert value == pytest.approx(expected, abs=0.5)
     alone = lengths._pattern_masses(np.array([[5]]), None, 1.0, None)
     assert alone.tolist() == [[1.0]]
-    own = lengths._pattern_masses(
+    original = lengths._pattern_masses(
         group.patterns, cell_points(group.patterns), 100.0, np.random.default_rng(1)
     )
     alpha = 1 + 100.0 * (group.patterns + 0.5)
     cdf = stats.beta(*alpha.T[:, :, None]).cdf(edges)
-    assert own.diagonal() == pytest.approx(np.diff(cdf)[every, first], abs=0.08)
+    assert original.diagonal() == pytest.approx(np.diff(cdf)[every, first], abs=0.08)
 
 
 def test_fitted_lengths_reproduce_who_has_which():
-    """With leaves of one person the sex tells the number of runs, and then the pattern."""
+    """With leaves of one person the sex determines the number of runs, and then the pattern."""
     data = np.repeat([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 2, 2, 2]], 4, axis=0)
     person = Table([coded("g", np.repeat(np.arange(3), 4), "abc")])
     fitted, component = lengths.fit_lengths(

@@ -36,11 +36,13 @@ def test_every_person_keeps_an_own_career():
     cells = match_cells(drawn(5, 1000), [0])
     chosen = take_quota(quota, cells, owners, 200, rng=np.random.default_rng(1))
     assert (owners[chosen] == np.arange(200)).all()
-    places = {tuple(cell): k for k, cell in enumerate(quota.cells.tolist())}
+    positions = {tuple(cell): k for k, cell in enumerate(quota.cells.tolist())}
 
     def misfit(rows):
-        counts = np.zeros(len(places) + 1)
-        np.add.at(counts, [places.get(tuple(c), len(places)) for c in cells[rows].tolist()], 1)
+        counts = np.zeros(len(positions) + 1)
+        np.add.at(
+            counts, [positions.get(tuple(c), len(positions)) for c in cells[rows].tolist()], 1
+        )
         return np.abs(counts[:-1] - quota.counts).sum()
 
     assert misfit(chosen) < 0.6 * misfit(np.arange(200))
@@ -67,11 +69,11 @@ def test_places_that_stay_empty_are_drawn_for_on_purpose(is_owned, oversample):
         rows = [int(np.flatnonzero((known == cell).all(axis=1))[0]) for cell in cells]
         return data[rows], np.arange(len(cells)) > 0  # the first is not found
 
-    found = draw_matched(
+    actual = draw_matched(
         quota, draw, draw_within, [0], 60, oversample=oversample, is_owned=is_owned,
         rng=np.random.default_rng(3),
     )  # fmt: skip
-    assert unfilled(quota, match_cells(found, [0])) == 1
+    assert unfilled(quota, match_cells(actual, [0])) == 1
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -114,10 +116,10 @@ def test_quotas_are_filled_where_there_are_candidates():
     assert again.counts.tolist() == quota.counts.tolist()
 
 
-def test_nobody_takes_two_places_of_a_quota():
+def test_no_person_counts_twice_in_a_quota():
     """A person with three careers of a cell uses one place of it, so that others find theirs."""
     cells = np.array([[0, 1, 3, 1], [0, 2, 3, 2]])
     quota, n = Quota(cells, np.array([10, 30])), 40
-    places, owners = np.tile([0, 0, 0, 1], n), np.repeat(np.arange(n), 4)
-    chosen = take_quota(quota, cells[places], owners, n, rng=np.random.default_rng(1))
-    assert np.bincount(places[chosen]).tolist() == [10, 30]
+    positions, owners = np.tile([0, 0, 0, 1], n), np.repeat(np.arange(n), 4)
+    chosen = take_quota(quota, cells[positions], owners, n, rng=np.random.default_rng(1))
+    assert np.bincount(positions[chosen]).tolist() == [10, 30]

@@ -30,8 +30,8 @@ def test_runs_agree_with_a_loop(seed):
         ends = [*starts[1:], len(row)]
         for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
             expected.append((person, index, start, end - start, row[start]))
-    found = zip(runs.person, runs.index, runs.start, runs.length, runs.state, strict=True)
-    assert list(found) == expected
+    actual = zip(runs.person, runs.index, runs.start, runs.length, runs.state, strict=True)
+    assert list(actual) == expected
     at = np.arange(len(expected))
     for steps in (1, 2, 3):
         for which, column, none in (("state", 4, 9), ("length", 3, 0)):
@@ -45,7 +45,7 @@ def test_runs_agree_with_a_loop(seed):
     assert runs.length_after(at, 1).tolist() == later
 
 
-def test_nobody():
+def test_no_persons():
     runs = to_runs(np.empty((0, 4), dtype=np.int32))
     assert runs.n_persons == 0
     assert to_sequences(runs, 4).shape == (0, 4)
@@ -53,7 +53,7 @@ def test_nobody():
 
 @pytest.mark.parametrize("data", [np.empty((0, 3), int), [[0.5]], [[-1]], [[2]]])
 def test_bad_sequences_are_refused(data):
-    with pytest.raises(DataError, match="sequences must h"):
+    with pytest.raises(DataError, match="sequences|codes"):
         check_sequences(data, 2)
 
 
@@ -67,7 +67,7 @@ def test_feasible_states_agree_with_trying_all_careers(seed):
     rules = fit_rules(data, n_states, allowed.astype(int), first.astype(int))
     drawn = rng.integers(0, 2, size=(20, periods))  # only its lengths are used
     runs = to_runs(drawn)
-    found = rules.feasible(runs)
+    actual = rules.feasible(runs)
     exists = np.array([[(data[:, t] == a).any() for t in range(periods)] for a in range(n_states)])
 
     def possible(j, state):
@@ -82,11 +82,11 @@ def test_feasible_states_agree_with_trying_all_careers(seed):
 
     expected = [[possible(j, a) for a in range(n_states)] for j in range(len(runs.length))]
     every = np.arange(len(runs.length))
-    assert found[every].tolist() == expected
+    assert actual[every].tolist() == expected
     assert (
         rules.feasible(runs, np.ones((len(every), n_states), dtype=bool))[every].tolist()
         == expected
     )
-    assert found.any(runs.first).tolist() == [any(expected[j]) for j in runs.first]
+    assert actual.any(runs.first).tolist() == [any(expected[j]) for j in runs.first]
     states = rng.integers(0, n_states, len(every))
-    assert found.allows(every, states).tolist() == [expected[j][a] for j, a in enumerate(states)]
+    assert actual.allows(every, states).tolist() == [expected[j][a] for j, a in enumerate(states)]

@@ -6,7 +6,7 @@ import pytest
 from synthesizer.data.table import Table
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.models.careers.states import (
-    Places,
+    RunsToDraw,
     _frequent,
     _spent_before,
     cell_keys,
@@ -37,19 +37,19 @@ def test_the_chain_is_that_of_slow_counting_at_all_its_levels():
     for are_first in (True, False):
         every = np.flatnonzero((runs.index == 0) == are_first)
         keys = {at: levels(at) for at in every.tolist()}
-        found = chain.probabilities(Places(runs, every[:40], np.empty((40, 0)), Table([], 40)))
-        for at, chances in zip(every[:40].tolist(), found, strict=True):
+        actual = chain.probabilities(RunsToDraw(runs, every[:40], np.empty((40, 0)), Table([], 40)))
+        for at, chances in zip(every[:40].tolist(), actual, strict=True):
             p, concentration = np.zeros(states), 0.0
             for level in range(len(keys[at]) - 1, -1, -1):
-                own = [state[o] for o in every.tolist() if keys[o][level] == keys[at][level]]
-                tally = np.bincount(own, minlength=states)
-                p = (tally + concentration * p) / (len(own) + concentration)
+                original = [state[o] for o in every.tolist() if keys[o][level] == keys[at][level]]
+                tally = np.bincount(original, minlength=states)
+                p = (tally + concentration * p) / (len(original) + concentration)
                 concentration = 4.0
             assert chances == pytest.approx(p)
-        places = Places(runs, every[:1].repeat(20_000), np.empty((20_000, 0)), Table([], 20_000))
-        drawn = chain.draw(places, steps=0, rng=rng)
+        query = RunsToDraw(runs, every[:1].repeat(20_000), np.empty((20_000, 0)), Table([], 20_000))
+        drawn = chain.draw(query, steps=0, rng=rng)
         shares = np.bincount(drawn, minlength=states) / 20_000
-        assert shares == pytest.approx(found[0], abs=0.015)
+        assert shares == pytest.approx(actual[0], abs=0.015)
 
 
 def test_trees_see_the_history_as_a_loop_tells_it():
@@ -57,11 +57,11 @@ def test_trees_see_the_history_as_a_loop_tells_it():
     runs, frequent = to_runs(data), np.array([2, 0], dtype=np.int32)
     at = np.flatnonzero(runs.index > 0)
     spent = _spent_before(runs, frequent)[at]
-    table = later_predictors(Places(runs, at, spent, Table([], len(at))), 3, frequent)
-    for row, place in enumerate(at):
-        r, first = runs.index[place], runs.first[runs.person[place]]
-        own = slice(first, first + runs.counts[runs.person[place]])
-        states, lengths = runs.state[own].tolist(), runs.length[own].tolist()
+    table = later_predictors(RunsToDraw(runs, at, spent, Table([], len(at))), 3, frequent)
+    for row, position in enumerate(at):
+        r, first = runs.index[position], runs.first[runs.person[position]]
+        original = slice(first, first + runs.counts[runs.person[position]])
+        states, lengths = runs.state[original].tolist(), runs.length[original].tolist()
         expected = {
             "current": states[r - 1],
             "before": states[r - 2] if r > 1 else 3,

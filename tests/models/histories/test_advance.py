@@ -49,14 +49,14 @@ def test_ordered_levels_last_their_width():
     steps = np.diff(drawn, axis=1)
     assert set(np.unique(steps)) <= {0, 1}
     top = drawn == 9
-    for own, at_top in zip(drawn, top, strict=True):
-        runs = np.diff(np.flatnonzero(np.diff(own) == 1))
+    for original, at_top in zip(drawn, top, strict=True):
+        runs = np.diff(np.flatnonzero(np.diff(original) == 1))
         assert (runs == width).all()
-        assert len(own) - at_top.sum() <= width * (len(set(own)) + 1)
+        assert len(original) - at_top.sum() <= width * (len(set(original)) + 1)
     # the first step comes as early and as late as in the data
     wanted = np.argmax(np.diff(column.data.reshape(300, 8), axis=1) == 1, axis=1)
-    found = np.argmax(steps == 1, axis=1)
-    assert abs(found.mean() - wanted.mean()) < 0.5
+    actual = np.argmax(steps == 1, axis=1)
+    assert abs(actual.mean() - wanted.mean()) < 0.5
 
 
 def test_missing_codes_lie_over_a_value_that_goes_on():
@@ -87,7 +87,7 @@ def test_a_late_first_value_is_reckoned_back():
     data = drawn.data.astype(float)
     data[~drawn.is_observed] = np.nan
     steps = np.diff(data.reshape(n, periods), axis=1)
-    shares = np.array([(own[~np.isnan(own)] == 1).mean() for own in steps.T])
+    shares = np.array([(original[~np.isnan(original)] == 1).mean() for original in steps.T])
     np.testing.assert_allclose(shares, 0.2, atol=0.035)
     means = np.nanmean(data.reshape(n, periods), axis=0)
     np.testing.assert_allclose(means, truth.reshape(n, periods).mean(axis=0), atol=0.1)
@@ -101,12 +101,12 @@ def test_positions_agree_with_every_row(width):
     truth = rng.uniform(0, 40, index.n_persons)
     levels = np.floor((truth[index.person] + gone) / width).astype(int)
     seen = np.where(rng.random(len(levels)) < 0.7, levels, -1)
-    found = starting_positions(index, seen, width * np.arange(levels.max() + 2.0), rng)
-    again = np.floor((found[index.person] + gone) / width)
+    actual = starting_positions(index, seen, width * np.arange(levels.max() + 2.0), rng)
+    again = np.floor((actual[index.person] + gone) / width)
     known = seen >= 0
     assert (np.maximum(again, 0)[known] == levels[known]).all()
     none = np.bincount(index.person, weights=known) == 0
-    assert np.array_equal(np.isnan(found), none)
+    assert np.array_equal(np.isnan(actual), none)
 
 
 def test_a_wide_lowest_and_an_open_highest_level():
@@ -114,10 +114,10 @@ def test_a_wide_lowest_and_an_open_highest_level():
     lowest = np.where(index.period < 9, 0, 1)
     levels = np.select([index.person == 0, index.person == 1], [lowest, 0], 3)
     rng = np.random.default_rng(7)
-    found = starting_positions(index, levels, 5.0 * np.arange(4), rng)
-    assert -4 <= found[0] < -3  # moves up after the ninth period
-    assert found[1] < 5 - 11
-    assert 15 <= found[2] < 20
+    actual = starting_positions(index, levels, 5.0 * np.arange(4), rng)
+    assert -4 <= actual[0] < -3  # moves up after the ninth period
+    assert actual[1] < 5 - 11
+    assert 15 <= actual[2] < 20
 
 
 def degrees(n: int, seed: int) -> tuple[PanelIndex, Column, Column, np.ndarray]:
@@ -163,9 +163,9 @@ def test_a_count_starts_again_with_its_event_and_never_falls_without():
     assert falls.any()
     assert (total[falls] > total[before[falls]]).all()
     for level in range(4):  # none below a degree, and only there
-        ours, theirs = (c.data[(school.data == level) & c.is_observed] for c in (target, drawn))
-        assert np.mean(theirs == 0) == pytest.approx(np.mean(ours == 0), abs=0.02)
-        shares = [np.bincount(codes, minlength=5) / len(codes) for codes in (ours, theirs)]
+        result, theirs = (c.data[(school.data == level) & c.is_observed] for c in (target, drawn))
+        assert np.mean(theirs == 0) == pytest.approx(np.mean(result == 0), abs=0.02)
+        shares = [np.bincount(codes, minlength=5) / len(codes) for codes in (result, theirs)]
         assert np.abs(shares[0] - shares[1]).max() < 0.08
     assert np.mean(~drawn.is_observed) == pytest.approx(0.05, abs=0.015)
 
@@ -173,11 +173,11 @@ def test_a_count_starts_again_with_its_event_and_never_falls_without():
 def test_restarts_are_those_that_the_values_show():
     index, school, target, truth = degrees(300, 1)
     table = with_event(panel(index, school), "school")
-    found = restarts(index, target, table[EVENT].data > 0, np.array(WIDTHS), 1.0)
-    assert not (found & ~truth).any()
-    assert not found[index.is_first].any()
+    actual = restarts(index, target, table[EVENT].data > 0, np.array(WIDTHS), 1.0)
+    assert not (actual & ~truth).any()
+    assert not actual[index.is_first].any()
     # slow: a restart shows unless one count from the first row of the stretch explains all values
-    stretch = np.cumsum(found | index.is_first)
+    stretch = np.cumsum(actual | index.is_first)
     edges = {1: (0, 1), 2: (1, 5), 3: (5, 10), 4: (10, np.inf)}
     for number in np.unique(stretch).tolist():
         rows = [r for r in np.flatnonzero(stretch == number) if target.is_observed[r]]
@@ -217,5 +217,5 @@ def test_what_since_cannot_keep_is_refused():
         model.fit_history(panel(index, school), target, [rule], rng=np.random.default_rng(1))
     with pytest.raises(ModelError, match="width has 2"):
         drawn_by(Advance(base=BASE, width=(1.0, 2.0)), panel(index, school), target)
-    with pytest.raises(ValueError, match=r"since \(nobody\) must be predictors"):
-        drawn_by(Advance(base=BASE, since="nobody"), panel(index, school), target)
+    with pytest.raises(ValueError, match=r"since \(absent\) must be predictors"):
+        drawn_by(Advance(base=BASE, since="absent"), panel(index, school), target)

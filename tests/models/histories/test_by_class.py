@@ -24,8 +24,8 @@ def test_one_value_a_person(kind):
     column = random_column(index, kind)
     drawn = drawn_by(TimeInvariant(base=BASE), panel(index), column)
     assert not changers(index, drawn).any()
-    found = persons_of(index, drawn)
-    assert len({next(iter(history.values())) for history in found}) > 1
+    actual = persons_of(index, drawn)
+    assert len({next(iter(history.values())) for history in actual}) > 1
 
 
 def test_it_depends_on_what_is_known_of_the_person():
@@ -75,9 +75,9 @@ def test_changers_against_slow_code(kind):
 def test_share_of_persons_who_ever_change():
     share = 0.1
     index, rng = random_index(n=600, share=0.9, seed=1), np.random.default_rng(1)
-    own, moving = rng.integers(0, 3, 600), rng.random(600) < share
+    original, moving = rng.integers(0, 3, 600), rng.random(600) < share
     late = (index.period >= 2) & moving[index.person]
-    column = coded("x", (own[index.person] + late) % 3, ("a", "b", "c"))
+    column = coded("x", (original[index.person] + late) % 3, ("a", "b", "c"))
     wanted = changers(index, column).mean()
     shares = [
         changers(index, drawn_by(MostlyConstant(base=BASE), panel(index), column, seed=s)).mean()
@@ -87,7 +87,7 @@ def test_share_of_persons_who_ever_change():
     assert abs(np.mean(shares) - wanted) < 3 * error
 
 
-def test_nobody_and_everybody_changes():
+def test_no_person_and_every_person_changes():
     index = full_index(60, 3)
     same = coded("x", index.person % 3, ("a", "b", "c"))
     assert not changers(index, drawn_by(MostlyConstant(base=BASE), panel(index), same)).any()
@@ -102,7 +102,7 @@ def test_the_first_observed_value_counts():
     variable = Variable(name="x", kind=Kind.CATEGORICAL, levels=levels, missing=("NA",))
     data = np.repeat(person, 3).reshape(200, 3)
     data[:80, 0] = 2
-    data[:4] = 2  # nobody knows
+    data[:4] = 2  # no observed value
     drawn = drawn_by(
         TimeInvariant(base=Cart(min_leaf=5)), panel(index), Column(variable, data.ravel())
     )

@@ -34,11 +34,11 @@ def drawn_from(fitted, index, n, seed=1):
 def test_states_and_presence_are_as_frequent_as_in_the_data(transition):
     index = random_index(n=300, share=0.7, seed=1)
     column = random_column(index, Kind.CATEGORICAL, 1)
-    found, states = opened(column, index, 300, transition=transition)
-    assert abs(found.n_rows / 300 - index.n_rows / 300) < 0.35
+    actual, states = opened(column, index, 300, transition=transition)
+    assert abs(actual.n_rows / 300 - index.n_rows / 300) < 0.35
     shares = [np.bincount(c.data, minlength=5) / len(c) for c in (column, states)]
     assert np.abs(shares[0] - shares[1]).max() < 0.08
-    assert (found.counts > 0).all()
+    assert (actual.counts > 0).all()
 
 
 @pytest.mark.parametrize("transition", ["cart", "markov"])
@@ -50,8 +50,8 @@ def test_rules_are_kept_across_gaps(transition):
     allowed[1, 2] = False
     rule = PathRule(variable="x", allowed=allowed, text="rule")
     assert broken_steps(index, column, [rule]).any()
-    found, states = opened(column, index, rules=[rule], transition=transition)
-    assert not broken_steps(found, states, [rule]).any()
+    actual, states = opened(column, index, rules=[rule], transition=transition)
+    assert not broken_steps(actual, states, [rule]).any()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -116,10 +116,10 @@ def test_an_absorbing_state_keeps_its_share_and_its_gaps(transition, theta, allo
     index, column = with_retirement()
     rule = PathRule(variable="x", allowed=allowed, text="rule")
     assert not broken_steps(index, column, [rule]).any()
-    found, states = opened(column, index, 1000, [rule], transition=transition, theta=theta)
-    assert not broken_steps(found, states, [rule]).any()
-    (own, gaps), (ever, again) = retired(index, column), retired(found, states)
-    assert abs(ever - own) < 0.05
+    actual, states = opened(column, index, 1000, [rule], transition=transition, theta=theta)
+    assert not broken_steps(actual, states, [rule]).any()
+    (original, gaps), (ever, again) = retired(index, column), retired(actual, states)
+    assert abs(ever - original) < 0.05
     assert 0.7 * gaps < again < 1.4 * gaps
 
 
@@ -129,7 +129,7 @@ def with_gaps(index):
     return (index.counts < spans).mean()
 
 
-def test_where_nobody_comes_back_nobody_does():
+def test_without_returns_in_the_data_no_person_returns():
     rng = np.random.default_rng(1)
     begin, end = np.sort(rng.integers(0, 8, size=(2, 60)), axis=0)
     periods = np.arange(8)
@@ -150,17 +150,17 @@ def ends(index, states):
 @pytest.mark.parametrize(("theta", "rules"), [(5.0, []), (100.0, [ABSORBING, NO_WAY_BACK])])
 def test_matching_gives_the_exact_joint_counts_of_first_and_last(theta, rules):
     index, column = with_retirement(n=600)
-    told = [PathRule(variable="x", allowed=allowed, text="rule") for allowed in rules]
-    fitted = fitted_careers(column, index, told, match=True, theta=theta)
-    found, states = drawn_from(fitted, index, 600)
-    assert not broken_steps(found, states, told).any()
-    own, drawn = ends(index, column), ends(found, states)
-    assert sum(abs(own[cell] - drawn[cell]) for cell in own | drawn) == 0
+    reported = [PathRule(variable="x", allowed=allowed, text="rule") for allowed in rules]
+    fitted = fitted_careers(column, index, reported, match=True, theta=theta)
+    actual, states = drawn_from(fitted, index, 600)
+    assert not broken_steps(actual, states, reported).any()
+    original, drawn = ends(index, column), ends(actual, states)
+    assert sum(abs(original[cell] - drawn[cell]) for cell in original | drawn) == 0
     assert fitted.notes == ()
 
 
 def test_presence_only():
     index = random_index(n=120, share=0.5, seed=4)
-    found, states = opened(numeric("year", TIMES[index.period]), index)
+    actual, states = opened(numeric("year", TIMES[index.period]), index)
     assert states is None
-    assert abs(found.counts.mean() - index.counts.mean()) < 0.5
+    assert abs(actual.counts.mean() - index.counts.mean()) < 0.5

@@ -30,10 +30,10 @@ def pay_table(n=200, seed=1):
 
 def cells_of(table, column):
     keys = zip(table["grade"].data, table["step"].data, strict=True)
-    found: dict[tuple, list[float]] = {}
+    actual: dict[tuple, list[float]] = {}
     for key, value in zip(keys, column.data, strict=True):
-        found.setdefault(key, []).append(float(value))
-    return found
+        actual.setdefault(key, []).append(float(value))
+    return actual
 
 
 def test_nominal_copies_from_its_cell():
@@ -80,11 +80,11 @@ def test_a_combination_counts_persons_not_rows():
     table = panel(index, nation)
     nominal = Nominal(given=("nation",), base=Cart(min_leaf=40))
     drawn = drawn_by(EachPeriod(base=nominal), table, target)
-    own = drawn.data[(index.person == 0) & drawn.is_observed]
-    assert (own > 500).mean() < 0.5  # from a leaf of many, not from the one person
+    observed = drawn.data[(index.person == 0) & drawn.is_observed]
+    assert (observed > 500).mean() < 0.5  # from a leaf of many, not from the one person
     one = drawn_by(EachPeriod(base=replace(nominal, min_cell=1)), table, target)
-    own = one.data[(index.person == 0) & one.is_observed]
-    assert (own >= 1_000).all()
+    observed = one.data[(index.person == 0) & one.is_observed]
+    assert (observed >= 1_000).all()
 
 
 def test_small_cells_are_cautioned():
@@ -155,29 +155,29 @@ def test_nearest_donors_are_those_of_slow_code():
     rng = np.random.default_rng(1)
     n, most = 200, 3
     group = coded("g", rng.integers(0, 4, n), tuple("abcd"))
-    places = np.rint(rng.normal(0, 20, n))
+    positions = np.rint(rng.normal(0, 20, n))
     table = panel(full_index(n, 1), group)
-    near = Nearest.of(table, ("g",), places, np.arange(float(n)))
-    asked = panel(full_index(n, 1), coded("g", rng.integers(0, 5, n), tuple("abcde")))
+    close = Nearest.of(table, ("g",), positions, np.arange(float(n)))
+    requested = panel(full_index(n, 1), coded("g", rng.integers(0, 5, n), tuple("abcde")))
     wanted = rng.normal(0, 25, n)
-    rows, far = near.draw(asked, wanted, rng, most=most)
+    rows, far = close.draw(requested, wanted, rng, most=most)
     for row in range(n):
-        own = np.sort(np.abs(places[group.data == asked["g"].data[row]] - wanted[row]))
-        if not len(own):
+        observed = np.sort(np.abs(positions[group.data == requested["g"].data[row]] - wanted[row]))
+        if not len(observed):
             assert rows[row] == -1
             continue
-        donor = int(near.values[rows[row]])
-        assert group.data[donor] == asked["g"].data[row]
-        assert far[row] == abs(places[donor] - wanted[row])
-        assert far[row] <= max(own[0], 0.01) + 1e-12
+        donor = int(close.values[rows[row]])
+        assert group.data[donor] == requested["g"].data[row]
+        assert far[row] == abs(positions[donor] - wanted[row])
+        assert far[row] <= max(observed[0], 0.01) + 1e-12
 
 
 def test_equal_donors_are_drawn_evenly():
     n = 50
     table = panel(full_index(n, 1), coded("g", np.zeros(n), ("a",)))
-    near = Nearest.of(table, ("g",), np.ones(n), np.arange(float(n)))
+    close = Nearest.of(table, ("g",), np.ones(n), np.arange(float(n)))
     rng = np.random.default_rng(1)
-    drawn = [near.values[near.draw(table, np.ones(n), rng)[0]] for _ in range(40)]
+    drawn = [close.values[close.draw(table, np.ones(n), rng)[0]] for _ in range(40)]
     counts = np.bincount(np.concatenate(drawn).astype(int), minlength=n)
     assert counts.min() > 10
     assert counts.max() < 80

@@ -47,10 +47,10 @@ def test_transitions_are_those_of_the_chain(stay_or_move, fit_by):
     model = LagOne(base=BASE, stay_or_move=stay_or_move, fit_by=fit_by)
     drawn = drawn_by(model, panel(index), column)
     wanted, rows = transitions(index, column)
-    found, _ = transitions(index, drawn)
+    actual, _ = transitions(index, drawn)
     error = np.sqrt(2 * wanted * (1 - wanted) / rows[:, None])
-    assert (np.abs(found - wanted) < 5 * error + 0.02).all()
-    assert found[2, 1] == 0  # a step that never occurs is never drawn
+    assert (np.abs(actual - wanted) < 5 * error + 0.02).all()
+    assert actual[2, 1] == 0  # a step that never occurs is never drawn
 
 
 def test_a_period_of_its_own():
@@ -82,12 +82,12 @@ def test_forbidden_steps_leave_the_law_of_the_others(stay_or_move, codes):
     rule = not_from_c_to(*codes)
     model = LagOne(base=BASE, stay_or_move=stay_or_move)
     drawn = drawn_by(model, panel(index), column, rules=[rule])
-    wanted, own = transitions(index, column)
+    wanted, original = transitions(index, column)
     wanted = np.where(rule.allowed, wanted, 0)
     wanted /= wanted.sum(axis=1, keepdims=True)
-    found, rows = transitions(index, drawn)
-    error = np.sqrt(wanted * (1 - wanted) * (1 / rows + 1 / own)[:, None])
-    assert (np.abs(found - wanted) <= 4 * error).all()
+    actual, rows = transitions(index, drawn)
+    error = np.sqrt(wanted * (1 - wanted) * (1 / rows + 1 / original)[:, None])
+    assert (np.abs(actual - wanted) <= 4 * error).all()
 
 
 def test_forbidden_falls_leave_the_law_of_the_rises():
@@ -105,8 +105,8 @@ def test_forbidden_falls_leave_the_law_of_the_rises():
 
 def test_the_lag_is_the_nearest_earlier_period_across_gaps():
     index = random_index(n=200, share=0.5, seed=2)
-    own = np.random.default_rng(3).integers(0, 3, 200)
-    column = coded("x", own[index.person], ("a", "b", "c"))
+    original = np.random.default_rng(3).integers(0, 3, 200)
+    column = coded("x", original[index.person], ("a", "b", "c"))
     for model in (LagOne(base=BASE), LagOne(base=BASE, stay_or_move=False)):
         drawn = drawn_by(model, panel(index), column)
         for history in persons_of(index, drawn):
@@ -124,7 +124,7 @@ def test_numbers_rise_by_what_they_rise_in_the_data():
     assert (steps == 1).all()
 
 
-def test_nobody_has_a_lag():
+def test_no_row_has_a_lag():
     present = np.eye(5, dtype=bool)[np.arange(60) % 5]
     index = PanelIndex.of_presence(present, np.arange(5.0))
     column = coded("x", np.arange(60) % 3, ("a", "b", "c"))
@@ -170,12 +170,12 @@ def test_a_redraw_does_not_escape_into_missing_codes(kind, stay_or_move):
     drawn = drawn_by(model, panel(index), column, rules=[RULE])
     assert not broken_steps(index, drawn, [RULE]).any()
     for code, share in enumerate(SHARES):
-        found = (
+        actual = (
             np.mean(drawn.missing_state() == code + 1)
             if kind is Kind.NUMERIC
             else np.mean(drawn.data == 5 + code)
         )
-        assert abs(found - share) < 0.015, (code, found)
+        assert abs(actual - share) < 0.015, (code, actual)
 
 
 def test_a_missing_code_is_the_last_resort():
@@ -196,11 +196,11 @@ def test_new_moves_are_made_only_where_they_may_be():
     index, column = markov(steps=np.array([[0.6, 0.2, 0.2], [0.3, 0.7, 0.0], [0.0, 0.3, 0.7]]))
     coarse = Cart(min_leaf=10**6, leaf_regression=False)  # knows no value before
     free = drawn_by(LagOne(base=coarse), panel(index), column)
-    kept = drawn_by(LagOne(base=coarse, new_moves=False), panel(index), column)
+    remaining = drawn_by(LagOne(base=coarse, new_moves=False), panel(index), column)
     assert transitions(index, free)[0][1, 2] > 0.05
-    found, _ = transitions(index, kept)
-    assert found[1, 2] == found[2, 0] == 0.0
-    assert found[1, 0] > 0.05 < found[2, 1]  # the other moves are still made
+    actual, _ = transitions(index, remaining)
+    assert actual[1, 2] == actual[2, 0] == 0.0
+    assert actual[1, 0] > 0.05 < actual[2, 1]  # the other moves are still made
     unsuited = LagOne(new_moves=False).unsuited
     assert "kind numeric has none" in next(unsuited(numeric("pay", [1.0]).variable, {}))
     assert list(unsuited(column.variable, {})) == []

@@ -82,8 +82,8 @@ def test_own_predictors_are_added_but_for_what_is_left_out_also_when_saved(
     fitted: Any = model.fit_history(table, target, (), rng=np.random.default_rng(1))
     registry = Registry.load()
     registry.register("listener", Listener)
-    own = codec(registry)
-    again: Any = own.typed(type(fitted), own.plain(type(fitted), fitted))
+    original = codec(registry)
+    again: Any = original.typed(type(fitted), original.plain(type(fitted), fitted))
     draws = [made.draw(table, Limits(), rng=np.random.default_rng(2)) for made in (fitted, again)]
     assert np.array_equal(*(drawn.data for drawn in draws))
     assert {action for action, _ in SEEN} == {"fit", "draw"}

@@ -48,8 +48,8 @@ def test_steps_are_seen_together_where_that_is_asked_for():
     data, seen = panel(index, plan), steps_of(index, plan, grade)
     together = LagOne(base=COARSE, new_moves=False, moves_with=("plan",))
     drawn = drawn_by(together, data, grade)
-    found = steps_of(index, plan, drawn)
-    assert {step for step in found - seen if step[0] != step[1] or step[2] != step[3]} == set()
+    actual = steps_of(index, plan, drawn)
+    assert {step for step in actual - seen if step[0] != step[1] or step[2] != step[3]} == set()
     rises = np.diff(drawn.data.reshape(index.n_persons, -1), axis=1) > 0
     assert rises.mean() > 0.1  # the others are still made
     alone = drawn_by(LagOne(base=COARSE, new_moves=False), data, grade)
@@ -107,7 +107,7 @@ def test_what_is_ahead_gives_way_where_there_is_no_path():
 
 
 def test_steps_of_one_variable_lead_on_inside_its_limits():
-    """Plan a ends in the last period, and only b, not c, goes on from there: nobody is stuck."""
+    """Plan a ends in the last period; only b, not c, continues from there: no person is stuck."""
     index = full_index(200, 3)
     rng = np.random.default_rng(5)
     paths = np.array([[0, 1, 1], [0, 0, 1], [1, 1, 1], [2, 2, 2]])[rng.integers(0, 4, 200)]

@@ -32,14 +32,14 @@ def test_changes_are_those_of_a_loop() -> None:
     table = panel(INDEX, column, same, clock, twin)
     # nothing changes in every row, or never; attributes of careers do not count
     assert parts.changing_names(table) == ("x",)
-    found = parts.with_changes(table, ["x", "same"])
-    changed = [own != old for own_values in histories(column) for own, old in
+    actual = parts.with_changes(table, ["x", "same"])
+    changed = [original != old for own_values in histories(column) for original, old in
                zip(own_values, before(own_values), strict=True)]  # fmt: skip
-    assert found["own.changed x"].data.tolist() == changed
-    assert not found["own.changed same"].data.any()
+    assert actual["own.changed x"].data.tolist() == changed
+    assert not actual["own.changed same"].data.any()
     times = [INDEX.times[list(history)] for history in persons_of(INDEX, column)]
-    elapsed = np.concatenate([np.diff(own, prepend=own[0]) for own in times])
-    assert found["own.elapsed"].data.tolist() == elapsed.tolist()
+    elapsed = np.concatenate([np.diff(original, prepend=original[0]) for original in times])
+    assert actual["own.elapsed"].data.tolist() == elapsed.tolist()
     persons = parts.persons_with_changes(table, ["x", "same"])
     assert persons["own.ever x"].data.tolist() == [len(set(v)) > 1 for v in histories(column)]
     assert not persons["own.ever same"].data.any()
@@ -57,8 +57,8 @@ def test_who_has_no_past_has_a_code_of_its_own(kind: Kind) -> None:
     code = value.variable.n_codes - 1 if value.is_coded else len(value.variable.missing)
     of = value.data if value.is_coded else value.missing_state()
     assert ((of == code) == ~has_past).all()
-    kept = value.take(has_past)
-    assert persons_values(kept) == persons_values(past[0].take(has_past))
+    remaining = value.take(has_past)
+    assert persons_values(remaining) == persons_values(past[0].take(has_past))
     for other, old in zip(others, past[1:], strict=True):
         assert not other.data[~has_past].any()
         assert (other.data[has_past] == old.data[has_past]).all()
@@ -86,8 +86,8 @@ def test_the_first_row_with_a_value_or_the_first_of_all() -> None:
 def test_new_persons_are_those_of_the_last_periods(
     monkeypatch: pytest.MonkeyPatch, few: int, new: dict[int, int], of: set[int]
 ) -> None:
-    """Who is there in the first period is asked only where nobody is new later."""
-    monkeypatch.setattr(parts, "FEW_STARTS", few)
+    """Persons of the first period count only if no person is new later."""
+    monkeypatch.setattr(parts, "MIN_STARTS", few)
     began = np.concatenate([np.zeros(5, int), *(np.full(k, t) for t, k in new.items())])
     index = PanelIndex.of_presence(np.arange(5) >= began[:, None], np.arange(5.0))
     rows = parts.recent_starts(index)
@@ -103,8 +103,8 @@ def test_what_is_fitted_sees_its_predictors_alone() -> None:
     assert part.step.predictors == ("x",)
     drawn = part.draw(table, rng)
     assert drawn.data.tolist() == y.data.tolist()
-    told = part.chances(table)
-    assert told is not None
-    assert told.shares == pytest.approx(np.eye(2)[x.data], abs=1e-3)
+    reported = part.chances(table)
+    assert reported is not None
+    assert reported.shares == pytest.approx(np.eye(2)[x.data], abs=1e-3)
     alone = parts.fit_part(Cart(), table.take([0]), y.take([0]), rng)
     assert type(alone.step.value_model) is Sample.fitted_type

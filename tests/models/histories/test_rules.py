@@ -89,8 +89,8 @@ def with_occupation(seed=3, n=150):
 def test_support_is_never_broken(name):
     table = with_occupation()
     if name == "time_invariant":  # a pair that every occupation has
-        own = coded("occupation", table.index.person % 4, tuple("pqrs"))
-        table = table.with_column(own)
+        original = coded("occupation", table.index.person % 4, tuple("pqrs"))
+        table = table.with_column(original)
     zeros = StructuralZeros.of(table, ("occupation", "x"), "x")
     drawn = drawn_by(HISTORIES[name], table, table["x"], judge=judging(zeros, table))
     assert not zeros.broken(table.with_column(drawn)).any()

@@ -1,11 +1,17 @@
-"""Columns of a tilt against slow code: who has an indicator, a place on a scale, a spike."""
+"""Features of the leaf regression against slow code: indicators, scores and spikes."""
 
 import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
-from synthesizer.models.kit.classes import Classes, Moments, lean
-from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
+from synthesizer.models.kit.classes import TargetClasses, TargetMoments, exponential
+from synthesizer.models.kit.features import (
+    Features,
+    Levels,
+    Number,
+    max_columns,
+    multiplied_columns,
+)
 from tests.tables import coded, numeric
 
 
@@ -20,7 +26,7 @@ def filled(term, column):
     [
         ([50, 19, 70, 20, 5], [1, 3, 0, 2, 3]),  # 19 and 5 share one
         ([50, 10, 70, 9], [1, -1, 0, -1]),  # too few even together
-        ([15, 25], [-1, -1]),  # one indicator says nothing
+        ([15, 25], [-1, -1]),  # one indicator is constant
         ([40] * 8, [0, 1, 2, 3, 4, 5, 5, 5]),  # at most five, and one for the others
     ],
 )
@@ -37,11 +43,11 @@ def test_places_on_a_scale_are_standardised_and_missing_codes_stand_beside_it():
     codes = np.repeat(np.arange(5), [30, 40, 20, 10, 25])
     ordered = coded("x", codes, ("low", "mid", "high", "top"), ("?",), kind=Kind.ORDERED)
     term = Levels.of(ordered)
-    places = codes[codes < 4].astype(float)
-    slow = np.where(codes < 4, (codes - places.mean()) / places.std(), 0)
+    positions = codes[codes < 4].astype(float)
+    slow = np.where(codes < 4, (codes - positions.mean()) / positions.std(), 0)
     assert filled(term, ordered)[:, -1] == pytest.approx(slow, abs=1e-6)
     assert term.linear.tolist() == [True] * term.n_columns
-    assert moderating(term).tolist() == [False] + [True] * (term.n_columns - 1)
+    assert multiplied_columns(term).tolist() == [False] + [True] * (term.n_columns - 1)
     two = coded("x", codes % 2, ("no", "yes"), kind=Kind.ORDERED)
     assert Levels.of(two).score is None
 
@@ -78,8 +84,8 @@ def test_numbers_have_moments_missing_codes_and_spikes():
     )
     assert out[:, 4] == pytest.approx(np.minimum(out[:, 0] ** 2 / 2, 4), abs=1e-5)
     assert not out[1400:, :5].any()
-    for place, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
-        assert out[:, 5 + place].tolist() == (has & ((states == 0) | (place < 2))).tolist()
+    for classify, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
+        assert out[:, 5 + classify].tolist() == (has & ((states == 0) | (classify < 2))).tolist()
     assert term.linear.tolist() == [True] + [False] * 4 + [True] * 2 + [False] * 2
     order = np.argsort(values[:1400])  # a larger number has no lower rank
     assert (np.diff(out[:1400, 1][order]) > -1e-6).all()
@@ -126,26 +132,26 @@ def test_a_table_has_the_columns_of_its_variables_centred():
     rarer = int(np.bincount(table["sex"].data).argmin())
     age = (table["age"].data - table["age"].data.mean()) / table["age"].data.std()
     assert raw[:, -1] == pytest.approx(np.where(table["sex"].data == rarer, age, 0), abs=1e-5)
-    assert widest(table) >= Features.fit(table)[0].n_columns
-    assert widest(table, ["sex"]) == 720 > widest(table, ["nobody"]) == widest(table)
+    assert max_columns(table) >= Features.fit(table)[0].n_columns
+    assert max_columns(table, ["sex"]) == 720 > max_columns(table, ["absent"]) == max_columns(table)
 
 
 def moments_of(column, predictors=None):
-    classes = Classes.of(column, predictors or Table([], len(column)))
-    places = classes.place(np.asarray(column.data, dtype=float))
-    shares = np.bincount(places, minlength=classes.n_classes) / len(column)
-    return classes, places, shares, Moments.of(classes, column, places)
+    classes = TargetClasses.of(column, predictors or Table([], len(column)))
+    positions = classes.classify(np.asarray(column.data, dtype=float))
+    shares = np.bincount(positions, minlength=classes.n_classes) / len(column)
+    return classes, positions, shares, TargetMoments.of(classes, column, positions)
 
 
 def test_moments_of_few_ordered_values_are_their_place_and_indicators():
     codes = np.repeat(np.arange(6), [30, 20, 10, 30, 20, 15])
     levels = ("1", "2", "3", "4", "5")
     column = coded("y", codes, levels, ("?",), kind=Kind.ORDERED)
-    *_, found = moments_of(column)
+    *_, actual = moments_of(column)
     seen = codes[codes < 5]
-    place = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
-    assert found.values == pytest.approx(np.column_stack([place, np.eye(6)]), abs=1e-6)
-    assert found.n_linear == 1
+    classify = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
+    assert actual.values == pytest.approx(np.column_stack([classify, np.eye(6)]), abs=1e-6)
+    assert actual.n_linear == 1
 
 
 def test_moments_of_numbers_and_what_they_grow_by_within_an_interval():
@@ -153,12 +159,12 @@ def test_moments_of_numbers_and_what_they_grow_by_within_an_interval():
     values = rng.normal(0, 10, 2000).round(4)
     values[:80], values[80:130] = 3.0, -40.0  # the second holds less than 3 %
     column = numeric("y", values, decimals=4)
-    classes, places, shares, found = moments_of(column)
+    classes, positions, shares, actual = moments_of(column)
     assert classes.spikes.tolist() == [-40.0, 3.0]
-    lows, highs = (np.array([f(values[places == k]) for k in range(classes.n_classes)])
+    lows, highs = (np.array([f(values[positions == k]) for k in range(classes.n_classes)])
                    for f in (np.min, np.max))  # fmt: skip
-    centre = np.array([values[places == k].mean() for k in range(classes.n_classes)])
-    below = np.array([shares[centre < own].sum() for own in centre])
+    centre = np.array([values[positions == k].mean() for k in range(classes.n_classes)])
+    below = np.array([shares[centre < original].sum() for original in centre])
     mean = shares @ centre
     spread = (shares @ (centre - mean) ** 2) ** 0.5
 
@@ -168,21 +174,21 @@ def test_moments_of_numbers_and_what_they_grow_by_within_an_interval():
         return np.column_stack([z, *legendre, np.minimum(z**2 / 2, 6)])
 
     expected = curves(centre, below + shares / 2)
-    assert found.values[:, :5] == pytest.approx(expected, abs=1e-5)
-    assert found.values[:, 5:].tolist() == [[float(k == 1)] for k in range(classes.n_classes)]
+    assert actual.values[:, :5] == pytest.approx(expected, abs=1e-5)
+    assert actual.values[:, 5:].tolist() == [[float(k == 1)] for k in range(classes.n_classes)]
     growth = curves(highs, below + shares) - curves(lows, below)
     growth[lows == highs] = 0
-    assert found.across[:, :5] == pytest.approx(growth, abs=1e-5)
-    assert not found.across[:, 5:].any()
+    assert actual.across[:, :5] == pytest.approx(growth, abs=1e-5)
+    assert not actual.across[:, 5:].any()
 
 
 @pytest.mark.parametrize("slope", [-60.0, 1e-5, 0.5])
 def test_places_within_an_interval_lean_by_the_slope(slope):
     """The inverse of the distribution function of a density in proportion to exp(slope u)."""
     uniform = np.linspace(0, 1, 50, endpoint=False)
-    found = lean(uniform, np.full(50, slope))
+    actual = exponential(uniform, np.full(50, slope))
     cut = np.clip(slope, -50, 50)
-    again = found if abs(slope) < 1e-4 else np.expm1(cut * found) / np.expm1(cut)
+    again = actual if abs(slope) < 1e-4 else np.expm1(cut * actual) / np.expm1(cut)
     assert again == pytest.approx(uniform, abs=1e-9)
 
 
@@ -191,6 +197,6 @@ def test_moments_of_levels_are_indicators_of_the_most_frequent():
     two = coded("y", rng.integers(0, 2, 90), "ab")
     assert moments_of(two)[-1].values.tolist() == np.eye(2).tolist()
     many = coded("y", np.repeat(np.arange(50), np.arange(60, 10, -1)), [str(k) for k in range(50)])
-    *_, found = moments_of(many)
-    assert found.values.tolist() == np.eye(50)[:, :40].tolist()
-    assert (found.n_linear, found.across.any()) == (40, False)
+    *_, actual = moments_of(many)
+    assert actual.values.tolist() == np.eye(50)[:, :40].tolist()
+    assert (actual.n_linear, actual.across.any()) == (40, False)

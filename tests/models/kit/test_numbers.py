@@ -122,8 +122,8 @@ def test_whatever_numbers_are_taken_the_distribution_stays(n: int) -> None:
         assert abs(drawn.mean() - plain.mean()) < (K / n + missed) * plain.std(), name
         assert abs(drawn.std() / plain.std() - 1) < K / n + np.sqrt(kurtosis - 1) * missed, name
         other = (np.argsort(np.argsort(values)) / n + rng.normal(0, 0.2, n))[rows]
-        kept, whole = (spearmanr(v, other).statistic for v in (drawn, plain))
-        assert kept == pytest.approx(whole, abs=missed / 2), name
+        remaining, whole = (spearmanr(v, other).statistic for v in (drawn, plain))
+        assert remaining == pytest.approx(whole, abs=missed / 2), name
         heaps = [np.unique(v, return_counts=True)[1].max() for v in (drawn, plain)]
         assert heaps[0] <= heaps[1] + (0.1 if n == 60 else 0.04) * len(rows), name
         is_held = np.isin(drawn, rare(values))
@@ -159,15 +159,15 @@ def slow_crowds(values: np.ndarray, k: int) -> dict[float, bool]:
 
 @pytest.mark.parametrize(("n", "k"), [(60, 2), (300, 5), (700, 5)])
 def test_crowds_are_those_of_counting_record_by_record(n: int, k: int) -> None:
-    found = set()
+    actual = set()
     for name, (values, decimals) in laws(n).items():
         if decimals:
             continue
         safe = SafeNumbers.of_values(values, k=k, decimals=0)
         slow = slow_crowds(values, k)
         assert dict(zip(safe.values.tolist(), safe.crowded.tolist(), strict=True)) == slow, name
-        found |= set(slow.values())
-    assert found == {True, False}
+        actual |= set(slow.values())
+    assert actual == {True, False}
 
 
 def test_in_a_crowd_every_number_between_the_neighbours_is_as_likely() -> None:
@@ -377,7 +377,7 @@ def test_a_number_and_its_twin_by_rounding_are_one() -> None:
     assert not np.isin(drawn, values).any()
 
 
-def test_precisions_are_told_from_the_largest_down() -> None:
+def test_precisions_are_listed_from_the_largest_down() -> None:
     decimals = 2
     last = 10.0**-decimals
     sizes = _sizes(decimals, 100.0)

@@ -1,4 +1,4 @@
-"""The ridge of a tilt in panels of few persons: what it forgets, and whom it concerns."""
+"""The ridge of the leaf regression in panels of few persons: its effect and its scope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from synthesizer.data.table import Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.kit.tilt import Problem, ridge_of_persons
+from synthesizer.models.kit.leaf_regression import RegressionData, ridge_of_persons
 from synthesizer.plan.plan import prepare
 from tests.models.fits import coded, fit
 
@@ -23,16 +23,16 @@ PERSONS = 300
 
 @pytest.fixture
 def ridges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The ridge of every tilt that is fitted."""
-    found: list[float] = []
-    plain = Problem.fit
+    """The ridge of every leaf regression that is fitted."""
+    actual: list[float] = []
+    plain = RegressionData.fit
 
-    def fitted(self: Problem, rng: np.random.Generator) -> Any:
-        found.append(self.ridge)
+    def fitted(self: RegressionData, rng: np.random.Generator) -> Any:
+        actual.append(self.ridge)
         return plain(self, rng)
 
-    monkeypatch.setattr(Problem, "fit", fitted)
-    return found
+    monkeypatch.setattr(RegressionData, "fit", fitted)
+    return actual
 
 
 def known_beyond(model: Cart) -> float:

@@ -13,7 +13,7 @@ test_that("a command that is missing or too old is told", {
                "is version 0.0.9; install synthesizer 0.2.0 or newer")
   silent <- fake_command("echo no such option >&2; exit 2")
   expect_match(problems_of_error(with_command(silent, synthesizer_version())),
-               "does not tell its version")
+               "does not print its version")
 })
 
 test_that("errors become conditions with every problem, and no file is left", {
@@ -56,13 +56,18 @@ test_that("words of a call reach the command as they are, and files are private 
 test_that("options of the command become arguments of R", {
   says <- function(from, to) expect_identical(internal("in_words_of_r")(from), to)
   says("x exists; name another directory or say --overwrite (output.overwrite: true)",
-       "x exists; name another directory or say overwrite = TRUE")
+       "x exists; name another directory or write overwrite = TRUE")
   says("--risk capp: is no figure", "risk = \"capp\": is no figure")
   says("name codes under codes (--codes), or make more: -m 5", "name codes under codes, or make more: m = 5")
   says("Invalid value for '--seed': Input should be a valid integer", "seed: must be a valid integer")
   says("write rules: [{if: CONDITION, then: {VARIABLE: VALUE}}]",
        "write rules = list(list(`if` = \"CONDITION\", then = list(VARIABLE = \"VALUE\")))")
   says("--risk-at-most: is -8", "risk_at_most: is -8")
+  says("min_leaf: unknown key; write models: {cart: {min_leaf: ...}}", "min_leaf: unknown key; write cart.min_leaf = ...")
+  says("keys: unknown key; write checks: {keys: ...}", "keys: unknown key; write checks = list(keys = ...)")
+  says("structural_zeros: write [[sex, town]]", "structural_zeros: write list(c(\"sex\", \"town\"))")
+  says("/tmp/R/synthesizer-73c3/control.csv: is the original", "control.csv: is the original")
+  says("proper: must be true or false (got 'x')", "proper: must be TRUE or FALSE (got 'x')")
 })
 
 test_that("an interrupt of the command is one of R, and a killed command is told", {

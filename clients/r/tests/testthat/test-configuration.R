@@ -12,8 +12,8 @@ test_that("a configuration is written without surprises", {
                    "a: [\"x\\\"y\", \"b\\nc\"]\nb: true\nc: 0.5\nd: \"y ~ a + b\"\n")
   expect_identical(yaml(rules = list(list(`if` = "age < 15", then = list(m = "s")))),
                    "rules: [{if: \"age < 15\", then: {m: \"s\"}}]\n")
-  expect_match(problems_of_error(yaml(a = NA)), "NA has no place here")
-  expect_match(problems_of_error(yaml(a = mean)), "a: a function has no place here")
+  expect_match(problems_of_error(yaml(a = NA)), "must not be NA")
+  expect_match(problems_of_error(yaml(a = mean)), "a: must not be a function")
 })
 
 test_that("what synthpop gives by position becomes names", {
@@ -56,7 +56,7 @@ test_that("a matrix of predictors names columns of the data, and leaves nothing 
   rownames(misspelt)[4] <- "edus"
   misspelt[2, 2] <- NA
   expect_identical(problems_of_error(of(misspelt)), paste("predictor.matrix:", c(
-    "NA says neither yes nor no; write 0 or 1", "unknown variable 'edus'; did you mean 'edu'?",
+    "has NA; write 0 or 1", "unknown variable 'edus'; did you mean 'edu'?",
     "unknown variable 'agee'; did you mean 'age'?")))
 })
 
@@ -68,7 +68,7 @@ test_that("arguments are looked at before the command is called, all at once", {
   ))
   expect_match(problems, paste(
     "^m: must be a whole", "^seed: must be", "^directory: must be", "^quiet: must be",
-    "^overwrit: .* 'overwrite'", "^strata: must name .*; write strata = \"edu\"$", "^visit.sequence: ",
+    "^overwrit: .* 'overwrite'", "^strata: must be names .*; write strata = \"edu\"$", "^visit.sequence: ",
     "^method: leave I\\(\\) out; write pay = \"~ age\\*\\*2\"",
     "write list\\(pay = list\\(kind = ", sep = "|"))
   expect_length(problems, 9)
@@ -79,6 +79,6 @@ test_that("arguments are looked at before the command is called, all at once", {
   expect_match(refused(synthesize(tempdir())), "is a directory")
   expect_match(refused(risk(people, people, keys = as.character(people$age))), "write keys = \"age\"")
   expect_match(refused(risk(people, people, contrl = people[1:9, ])), "did you mean 'control'")
-  expect_match(refused(frontier(people, list(cart.cap = 1:2), utilty = "cap")), "'utility'")
+  expect_match(refused(frontier(people, list(cart.min_effective_rows = 1:2), utilty = "cap")), "'utility'")
   expect_match(refused(refine(people, people, "sex", "edu", genrations = 3)), "'generations'")
 })

@@ -42,7 +42,7 @@ test_that("faults of a fit, and data that have nothing in common, are told", {
   expect_match(problems_of_error(compare(fit, iris)), "fitted to the original")
   expect_match(problems_of_error(compare(s, iris)), "no column is on both sides")
   expect_match(problems_of_error(risk(people, iris)), "no column is on both sides")
-  expect_identical(compare(people, people, "sex")$sex$synthetic, as.vector(table(people$sex)[c("f", "m")]) / 120)
+  expect_identical(compare(people, people, "sex")$sex$synthetic, as.vector(table(people$sex)[c("m", "f")]) / 120)
   long <- data.frame(place = "all", name = strrep("a name ", 12), value = 0.12345, chance = NA,
                      original = 1, direction = "lower is safer")
   expect_output(internal("print_figures")(long), paste0(strrep("a name ", 12), "\n.*0.123"))
@@ -57,7 +57,7 @@ test_that("arguments that a function does not have are refused", {
     expect_match(problems, words)
   }
   refused("datset: .* 'dataset'", as.data.frame(s, datset = 1))
-  refused("'missing'", as.list(s, mising = "NA"))
+  refused("'missing'", as.data.frame(s, mising = "NA"))
   refused("an argument too many", summary(s, 3))
   refused("write variables", compare(s, people, vars = "age"))
   refused("write variables", plot(s, vars = "age"))
@@ -76,4 +76,23 @@ test_that("arguments that a function does not have are refused", {
     fit <- fit_synthetic(s, pay ~ edu, fun = weighted)
     expect_equal(coef(fit), coef(lm(pay ~ edu, people, weights = age)))
   }
+})
+
+test_that("a synthesis is a plain list for str(), and compare() keeps the order of levels and draws", {
+  people <- small_frame()
+  s <- structure(class = "synthesis", list(datasets = list(people, people), m = 2L, n = 120L,
+                                           rule = "simple", missing_codes = list()))
+  expect_identical(names(as.list(s)), names(unclass(s)))
+  expect_output(str(s), "m +: int 2.*rule +: chr")
+  months <- data.frame(month = factor(month.name[(1:60) %% 12 + 1], levels = month.name))
+  many <- data.frame(level = factor(rep(rev(letters), 3), levels = rev(letters)))
+  expect_identical(compare(months, months)$month$level, month.name)
+  expect_identical(compare(many, many)$level$level, rev(letters))
+  file <- tempfile(fileext = ".pdf")
+  pdf(file)
+  compare(s, people, draw = TRUE)
+  compare(fit_synthetic(s, pay ~ age), people, draw = TRUE)
+  dev.off()
+  expect_gt(file.size(file), 5000)
+  expect_match(problems_of_error(compare(s, people, draw = 1)), "draw: must be TRUE or FALSE")
 })

@@ -44,7 +44,7 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   on.exit(dev.off())
   plot(s)
   tables <- compare(s, people)
-  expect_equal(tables$sex$original, as.vector(table(people$sex)[c("f", "m")]) / 120)
+  expect_equal(tables$sex$original, as.vector(table(people$sex)[c("m", "f")]) / 120)
   plot(tables)
 
   # The same model by R and by the command.
@@ -121,12 +121,12 @@ test_that("settings are compared, and a file is refined", {
   quick <- as.list(c(attacks = FALSE, nearest = FALSE, suda = FALSE,
                      propensity = FALSE, regressions = FALSE, equivalent_sample = FALSE,
                      conditional_tables = FALSE, differential_confidentiality = FALSE))
-  f <- frontier(people, list(cart.cap = c(30, 100)), seed = 1, quiet = TRUE,
+  f <- frontier(people, list(cart.min_effective_rows = c(30, 100)), seed = 1, quiet = TRUE,
                 checks = c(list(keys = list("age", "sex"), target = "edu"), quick))
-  expect_identical(f$setting, c("cart.cap=30", "cart.cap=100"))
+  expect_identical(f$setting, c("cart.min_effective_rows=30", "cart.min_effective_rows=100"))
   expect_true(any(f$best) && all(is.finite(f$risk) & is.finite(f$utility)))
   expect_identical(read_synthetic(f$directory[2])$m, 1L)
-  expect_output(print(f), "cart.cap=100")
+  expect_output(print(f), "cart.min_effective_rows=100")
   age <- rep(20:59, 8)
   related <- data.frame(age, edu = ifelse((age * 7) %% 11 + age > 45, "high", "low"), pay = 90 * age)
   a <- advise(related, seed = 1, random_key = "none", default_method = "sample", quiet = TRUE)

@@ -1,4 +1,4 @@
-"""How far a tilt moves moments: tables against the wide columns times the coefficients."""
+"""The linear predictor by look-up tables against the wide columns times the coefficients."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
-from synthesizer.models.kit import tilt as module
+from synthesizer.models.kit import leaf_regression as module
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.tilt import Bend
+from synthesizer.models.kit.leaf_regression import LinearPredictor
 from tests.models.fits import coded, numeric
 
 N = 400
@@ -44,23 +44,23 @@ def test_tables_add_up_to_columns_times_coefficients(moderators: tuple[str, ...]
     assert bool(features.products) == bool(moderators)
     rng = np.random.default_rng(2)
     coefficients = rng.normal(size=(features.n_columns, 7)).astype(np.float32)
-    bend = Bend.of(features, coefficients)
-    assert bend.entries is not None
+    predictor = LinearPredictor.of(features, coefficients)
+    assert predictor.entries is not None
     for table in (predictors(1), predictors(3, 50), predictors(4, 1), predictors(5, 0)):
-        found = bend(table)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, slow(features, coefficients, table), atol=2e-4)
+        actual = predictor(table)
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, slow(features, coefficients, table), atol=2e-4)
 
 
 @pytest.mark.parametrize("age", [40.5, 1e6])
 def test_a_value_that_is_in_no_table_counts_as_the_columns_say(age: float) -> None:
     features, _ = Features.fit(predictors(1), ["sex"])
     coefficients = np.ones((features.n_columns, 2), dtype=np.float32)
-    bend = Bend.of(features, coefficients)
+    predictor = LinearPredictor.of(features, coefficients)
     table = predictors(3, 50)
     states = np.zeros(50)
     table = table.with_column(numeric("age", [age] * 50, states=states, missing=["?", "-"]))
-    np.testing.assert_allclose(bend(table), slow(features, coefficients, table), atol=2e-4)
+    np.testing.assert_allclose(predictor(table), slow(features, coefficients, table), atol=2e-4)
 
 
 @pytest.mark.parametrize("case", ["a moderator that is any number", "a table that is too large"])
@@ -68,14 +68,14 @@ def test_where_there_are_no_tables_columns_are_multiplied(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if case == "a table that is too large":
-        monkeypatch.setattr(module, "MOST_CELLS", 100)
+        monkeypatch.setattr(module, "MAX_CELLS", 100)
         moderators = ["sex"]
     else:
         moderators = ["wage"]
     features, _ = Features.fit(predictors(1), moderators)
     coefficients = np.ones((features.n_columns, 2), dtype=np.float32)
-    bend = Bend.of(features, coefficients)
-    assert bend.entries is None
+    predictor = LinearPredictor.of(features, coefficients)
+    assert predictor.entries is None
     np.testing.assert_allclose(
-        bend(predictors(3)), slow(features, coefficients, predictors(3)), atol=2e-4
+        predictor(predictors(3)), slow(features, coefficients, predictors(3)), atol=2e-4
     )

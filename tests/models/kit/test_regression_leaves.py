@@ -1,4 +1,4 @@
-"""Tilted trees: classes, features, node distributions and the regression against slow code."""
+"""Trees with a leaf regression: classes, features, nodes and the regression against slow code."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scipy.special import logsumexp
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.base import FittedModel
 from synthesizer.models.cart import Cart, FittedCart
-from synthesizer.models.kit import tilt, tilted
-from synthesizer.models.kit.classes import Classes
+from synthesizer.models.kit import leaf_regression, regression_leaves
+from synthesizer.models.kit.classes import TargetClasses
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.tilt import Problem
-from synthesizer.models.kit.tilted import (
-    TiltedLeaves,
+from synthesizer.models.kit.leaf_regression import RegressionData
+from synthesizer.models.kit.regression_leaves import (
+    RegressionLeaves,
     absent_pairs,
     drawn_classes,
     node_probabilities,
-    unseen_left,
+    unseen_shares,
 )
 from tests.models.fits import coded, draw, fit, numeric
 from tests.models.test_trees import tree_of
@@ -32,22 +32,22 @@ def test_spikes_intervals_and_borders_of_groups() -> None:
     wage = np.where(rng.random(3000) < 0.2, 0.0, np.round(rng.lognormal(7, 1, 3000)))
     edges = np.array([300.0, 1500.0])
     group = coded("g", np.searchsorted(edges, wage, side="right"), 3)
-    classes = Classes.of(numeric("wage", wage, 0), Table([group]))
+    classes = TargetClasses.of(numeric("wage", wage, 0), Table([group]))
     assert classes.spikes.tolist() == [0.0]
-    places = classes.place(wage)
-    low, high = classes.ranges(places)
+    positions = classes.classify(wage)
+    low, high = classes.ranges(positions)
     assert ((low <= wage) & (wage <= high)).all()
-    drawn = classes.draw(places, rng.random(3000))
-    assert (classes.place(drawn) == places).all()
+    drawn = classes.draw(positions, rng.random(3000))
+    assert (classes.classify(drawn) == positions).all()
     assert (np.searchsorted(edges, drawn, side="right") == group.data).all()
-    assert np.bincount(places)[1:].max() <= 3000 / 30 + 1
+    assert np.bincount(positions)[1:].max() <= 3000 / 30 + 1
     for k in range(classes.n_classes):
-        assert classes.centres[k] == pytest.approx(wage[places == k].mean())
+        assert classes.centres[k] == pytest.approx(wage[positions == k].mean())
 
 
 def test_few_values_and_codes_have_a_class_each() -> None:
-    classes = Classes.of(numeric("y", [3, 1, 1, 9]), Table([], n_rows=4))
-    assert classes.place(np.array([1.0, 3, 9, 2.9, 100, -5])).tolist() == [0, 1, 2, 1, 2, 0]
+    classes = TargetClasses.of(numeric("y", [3, 1, 1, 9]), Table([], n_rows=4))
+    assert classes.classify(np.array([1.0, 3, 9, 2.9, 100, -5])).tolist() == [0, 1, 2, 1, 2, 0]
     assert classes.draw(np.array([2, 0]), np.zeros(2)).tolist() == [9, 1]
 
 
@@ -58,7 +58,7 @@ CLASSES = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
 
 @pytest.mark.parametrize("least", [0.0, 3.0])
 def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tilted, "BACKING", (2.0,))
+    monkeypatch.setattr(regression_leaves, "BORROWED_ROWS", (2.0,))
     p = node_probabilities(
         TREE, LEAVES, CLASSES, 2, weights=np.ones(10), min_effective_rows=1, least=least
     )  # fmt: skip
@@ -73,25 +73,25 @@ def test_the_evidence_is_that_of_rows_left_out_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     leaves, classes = np.repeat([1, 2], [14, 16]), rng.integers(0, 3, 30)
     classes[14:] = np.where(rng.random(16) < seed / 6, 2, classes[14:])
-    slow = {b: np.log(b) for b in tilted.BACKING}
+    slow = {b: np.log(b) for b in regression_leaves.BORROWED_ROWS}
     for b in slow:
         for i in range(30):
             others = np.delete(np.arange(30), i)
             root = (np.sum(classes[others] == classes[i]) + 0.5 / 3) / (30 - 0.5)
             leaf = others[leaves[others] == leaves[i]]
-            own = np.sum(classes[leaf] == classes[i])
-            slow[b] += np.log((own + b * root) / (len(leaf) + b))
+            original = np.sum(classes[leaf] == classes[i])
+            slow[b] += np.log((original + b * root) / (len(leaf) + b))
     tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 14, 16])
     counts = np.zeros((3, 3))
     np.add.at(counts, (leaves, classes), 1)
     counts[0] = counts.sum(axis=0)
     best = max(slow, key=lambda b: slow[b])
-    assert tilted._backing(tree, counts).tolist() == [0.0, best, best]
+    assert regression_leaves._borrowed_rows(tree, counts).tolist() == [0.0, best, best]
 
 
 def test_no_row_weighs_more_than_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     cap = 10
-    monkeypatch.setattr(tilted, "BACKING", (1.0,))
+    monkeypatch.setattr(regression_leaves, "BORROWED_ROWS", (1.0,))
     sizes = [3, 5, 92, 300]
     tree = tree_of(
         [0, 0, 0, -1, -1, -1, -1], [0.7, 0.4, 0.2, 0, 0, 0, 0], [6, 5, 4, -1, -1, -1, -1],
@@ -120,7 +120,7 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
     n_codes: int, n_classes: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Products of codes and classes are beyond the integers of 32 bits."""
-    monkeypatch.setattr(tilted, "BLOCK_CELLS", 3 * n_classes)
+    monkeypatch.setattr(regression_leaves, "MAX_BLOCK_CELLS", 3 * n_classes)
     rng = np.random.default_rng(rows)
     used = rng.choice(n_codes, 12, replace=False)
     codes = used[rng.integers(0, 12, rows) // rng.integers(1, 9, rows)].astype(np.int32)
@@ -129,13 +129,13 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
     wanted = {}
     for code in used.tolist():
         counts = np.bincount(classes[codes == code], minlength=n_classes)
-        left = unseen_left(counts.astype(float), counts.sum() * shares)
-        wanted |= {(code, k): left[k] for k in np.flatnonzero(left < 1).tolist()}
-    found = absent_pairs(codes, classes, n_classes)
-    pairs = list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+        factors = unseen_shares(counts.astype(float), counts.sum() * shares)
+        wanted |= {(code, k): factors[k] for k in np.flatnonzero(factors < 1).tolist()}
+    actual = absent_pairs(codes, classes, n_classes)
+    pairs = list(zip(actual[0].tolist(), actual[1].tolist(), strict=True))
     assert pairs == sorted(wanted)
     assert pairs
-    np.testing.assert_allclose(np.exp(found[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
+    np.testing.assert_allclose(np.exp(actual[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
 
 
 def test_a_number_of_many_heaps_and_blanks_is_a_predictor() -> None:
@@ -150,7 +150,7 @@ def test_a_number_of_many_heaps_and_blanks_is_a_predictor() -> None:
     assert (drawn[states == 0] == 2).mean() < 0.01
 
 
-def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Problem:
+def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> RegressionData:
     rng = np.random.default_rng(5)
     x, z = rng.normal(size=n), rng.integers(0, 3, n)
     y = np.clip(np.round(2 + effect * (x + 0.7 * (z == 2)) + rng.normal(size=n)), 0, 4)
@@ -158,7 +158,7 @@ def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Probl
     value = (np.arange(5.0) - 2) / 1.5
     moments = np.eye(5) if shared else np.column_stack([value, value**2])
     shares = np.bincount(y.astype(int), minlength=5) / n
-    return Problem(
+    return RegressionData(
         matrix=matrix, groups=features.groups, linear=features.linear,
         moments=moments.astype(np.float32), n_linear=0 if shared else 1, shared=shared, ridge=1.0,
         offsets=np.log(np.tile(np.maximum(shares, 1e-6), (n, 1))).astype(np.float32),
@@ -166,11 +166,11 @@ def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Probl
     )  # fmt: skip
 
 
-def slow_loss(it: Problem, coefficients: np.ndarray) -> float:
+def slow_loss(it: RegressionData, coefficients: np.ndarray) -> float:
     scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
-    own = scores[np.arange(len(scores)), it.classes]
+    original = scores[np.arange(len(scores)), it.classes]
     assert it.weights is not None
-    return float(it.weights.astype(float) @ (logsumexp(scores, axis=1) - own))
+    return float(it.weights.astype(float) @ (logsumexp(scores, axis=1) - original))
 
 
 @pytest.mark.parametrize(("shared", "weighted"), [(False, True), (True, False)])
@@ -178,7 +178,7 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     shared: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scores, their variance, the method of moments, and the evidence (MacKay 1992)."""
-    monkeypatch.setattr(tilt, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(leaf_regression, "CHUNK_ROWS", 64)
     it = problem(shared=shared, effect=0.3)
     it = replace(it, offsets=it.offsets + 0.7, weights=it.weights if weighted else None)
     x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
@@ -192,15 +192,17 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     first = it._first_ridges(gram, spread, scores)
     penalty = it._penalty(first)
     coefficients = np.random.default_rng(1).normal(size=scores.shape) / 3
-    found = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
-    for g, own in enumerate(it.groups):
-        blocks = [size * gram[own, own] for size in spread]
-        excess = [(scores[own, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
+    actual = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
+    for g, original in enumerate(it.groups):
+        blocks = [size * gram[original, original] for size in spread]
+        excess = [(scores[original, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
         scale = [(b**2).sum() for b in blocks]
-        sizes = (coefficients[own] ** 2).sum(axis=0)
+        sizes = (coefficients[original] ** 2).sum(axis=0)
         curvature = [np.mean(spread)] * len(spread) if shared else spread
         free = [
-            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[own]
+            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[
+                original
+            ]
             for k, c in enumerate(curvature)
         ]
         if shared:
@@ -209,10 +211,10 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
         else:
             moments = [s / max(e, 1e-300) for s, e in zip(scale, excess, strict=True)]
             evidence = [f.sum() / s for f, s in zip(free, sizes, strict=True)]
-        ends = tilt.LEAST_RIDGE, tilt.LARGEST_RIDGE
+        ends = leaf_regression.MIN_RIDGE, leaf_regression.MAX_RIDGE
         np.testing.assert_allclose(first[g], np.clip(moments, *ends), rtol=1e-3)
-        np.testing.assert_allclose(found[g], np.clip(evidence, *ends), rtol=1e-3)
-    for ridges in (first, found):
+        np.testing.assert_allclose(actual[g], np.clip(evidence, *ends), rtol=1e-3)
+    for ridges in (first, actual):
         assert ((ridges > ends[0]) & (ridges < ends[1])).any()
     assert it._first_ridges(gram, spread, 1e3 * scores).min() == ends[0]
 
@@ -221,16 +223,16 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
 def test_the_maximum_is_that_of_a_plain_search(
     shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tilt, "TOLERANCE", 1e-4)
+    monkeypatch.setattr(leaf_regression, "TOLERANCE_STANDARD_ERRORS", 1e-4)
     it = problem(shared=shared)
     spread, scores = it._at_start()
     gram = it._gram()
     ridges = it._first_ridges(gram, spread, scores)
     start = np.zeros((it.matrix.shape[1], it.moments.shape[1]))
     factors = it._factors(gram, spread, ridges)
-    found = it._solve(start, factors, ridges, iterations=500)
-    again = it._solve(found, factors, ridges, iterations=1)
-    np.testing.assert_allclose(again, found, atol=0.01)  # a start is where the search begins
+    actual = it._solve(start, factors, ridges, iterations=500)
+    again = it._solve(actual, factors, ridges, iterations=1)
+    np.testing.assert_allclose(again, actual, atol=0.01)  # a start is where the search begins
     penalty = it._penalty(ridges)
 
     def objective(flat: np.ndarray) -> float:
@@ -238,7 +240,7 @@ def test_the_maximum_is_that_of_a_plain_search(
         return slow_loss(it, at) + 0.5 * float((penalty * at**2).sum())
 
     slow = scipy.optimize.minimize(objective, start.ravel(), method="BFGS", options={"gtol": 1e-4})
-    assert objective(found.ravel()) == pytest.approx(slow.fun, abs=2e-3)
+    assert objective(actual.ravel()) == pytest.approx(slow.fun, abs=2e-3)
 
 
 def test_sums_of_very_many_classes_stay_finite() -> None:
@@ -260,9 +262,9 @@ def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing
     scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
     p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     assert it.weights is not None
-    left = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
+    shares = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
     error = np.sqrt(np.diag(it._gram()) * it.moments[:, 0].var())
-    assert (np.abs(left[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
+    assert (np.abs(shares[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
     nothing = problem(3000, effect=0.0).fit(np.random.default_rng(1))
     assert np.abs(nothing).max() < 0.1
 
@@ -273,18 +275,18 @@ def test_draws_follow_the_probabilities() -> None:
     target = coded("y", np.clip(np.round(x + rng.normal(size=1500)) + 2, 0, 4), 5)
     fitted = fit(Cart(even=False), Table([numeric("x", x)]), target)
     assert isinstance(fitted, FittedCart)
-    assert isinstance(fitted.leaves, TiltedLeaves)
+    assert isinstance(fitted.leaves, RegressionLeaves)
     leaves, row = fitted.leaves, Table([numeric("x", np.full(40_000, 0.3))])
-    bend = (leaves.features.matrix(row) @ leaves.coefficients @ leaves.moments.values.T)[0]
+    shifts = (leaves.features.matrix(row) @ leaves.coefficients @ leaves.moments.values.T)[0]
     for steps in (0, 60):
         nodes = leaves.tree.climb(leaves.tree.apply(fitted.encoding.matrix(row)), steps)
-        scores = (leaves._offsets(row, nodes)[0] + bend).astype(float)
+        scores = (leaves._offsets(row, nodes)[0] + shifts).astype(float)
         drawn = fitted.sample_wider(row, steps=steps, rng=rng).data
         p = np.exp(scores - logsumexp(scores))
         np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 40_000, p, atol=0.012)
         if not steps:
-            own = fitted.log_likelihood(row, target.take(np.zeros(40_000, dtype=int)))
-            np.testing.assert_allclose(np.exp(own), p[target.data[0]], rtol=1e-4)
+            original = fitted.log_likelihood(row, target.take(np.zeros(40_000, dtype=int)))
+            np.testing.assert_allclose(np.exp(original), p[target.data[0]], rtol=1e-4)
     assert (nodes == 0).all()
 
 
@@ -309,7 +311,7 @@ def test_a_group_and_its_number_agree_in_both_orders() -> None:
 def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
     """Return the probability of each class in each row."""
     assert isinstance(fitted, FittedCart)
-    assert isinstance(fitted.leaves, TiltedLeaves)
+    assert isinstance(fitted.leaves, RegressionLeaves)
     nodes = fitted.leaves.tree.apply(fitted.encoding.matrix(table))
     scores = fitted.leaves._scores(table, nodes)[0].astype(float)
     return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
@@ -327,8 +329,8 @@ def test_relations_differ_with_a_moderator() -> None:
         return [high - low for low, high in means]
 
     target = coded("y", y, 2)
-    found = gaps(_expected(fit(one_leaf.moderated(["sex"]), table, target), table)[:, 1])
-    np.testing.assert_allclose(found, gaps(y), atol=0.005)
+    actual = gaps(_expected(fit(one_leaf.moderated(["sex"]), table, target), table)[:, 1])
+    np.testing.assert_allclose(actual, gaps(y), atol=0.005)
     additive = gaps(_expected(fit(one_leaf, table, target), table)[:, 1])
     assert abs(additive[0] - gaps(y)[0]) > 0.1  # both sexes have the mean of the two
 

@@ -1,4 +1,4 @@
-"""Trees with a tilt: weak relations and margins are kept, whatever the kind of the target."""
+"""Trees with a leaf regression keep weak relations and margins, for every kind of target."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.tilted import TiltedLeaves
+from synthesizer.models.kit.regression_leaves import RegressionLeaves
 from tests.models.fits import coded, draw, fit, numeric
 
 N = 4000
@@ -31,7 +31,7 @@ def example(seed: int) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["numbers", "ordered", "two levels"])
 def test_weak_gaps_are_kept(kind: str) -> None:
-    lost, kept = [], []
+    lost, remaining = [], []
     for seed in range(4):
         table, y, group, strong = example(seed)
         if kind == "numbers":
@@ -40,33 +40,33 @@ def test_weak_gaps_are_kept(kind: str) -> None:
             target = coded("y", np.digitize(y, np.arange(-8, 9)), 18, kind=Kind.ORDERED)
         else:
             target = coded("y", y > 0.5, 2)
-        own = gap(np.asarray(target.data, dtype=float), group, strong)
-        for tilt, found in ((False, lost), (True, kept)):
-            fitted = fit(Cart(leaf_regression=tilt), table, target)
+        original = gap(np.asarray(target.data, dtype=float), group, strong)
+        for has_regression, actual in ((False, lost), (True, remaining)):
+            fitted = fit(Cart(leaf_regression=has_regression), table, target)
             drawn = fitted.sample(table, rng=np.random.default_rng(2))
-            found.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / own)
+            actual.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / original)
     assert np.mean(lost) < 0.6
-    assert np.mean(kept) == pytest.approx(1.0, abs=0.17)
+    assert np.mean(remaining) == pytest.approx(1.0, abs=0.17)
 
 
 @pytest.mark.parametrize("n", [61, 79, 120])
 def test_numbers_of_small_files_hang_together(n: int) -> None:
-    found = []
+    actual = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=n)
         y = np.round(0.9 * x + 0.44 * rng.normal(size=n), 4)
         table = Table([numeric("x", np.round(x, 4), decimals=4)])
         fitted = Cart().fit(table, numeric("y", y, decimals=4), rng=rng)
-        found.append(np.corrcoef(x, fitted.sample(table, rng=rng).data)[0, 1])
-    assert 0.65 < np.mean(found) < 0.95
+        actual.append(np.corrcoef(x, fitted.sample(table, rng=rng).data)[0, 1])
+    assert 0.65 < np.mean(actual) < 0.95
 
 
 def test_the_law_of_a_draw_does_not_depend_on_the_order_of_rows() -> None:
     """Predictors that hang together less than in the data: as in the whole file, not in a block."""
     table, y, *_ = example(7)
     fitted = fit(Cart(leaf_regression=True), table, numeric("y", y))
-    assert isinstance(fitted.leaves, TiltedLeaves)
+    assert isinstance(fitted.leaves, RegressionLeaves)
     loose = Table(
         [numeric(c.name, 3 * np.asarray(c.data)) for c in table.columns if not c.is_coded]
     )
@@ -84,5 +84,5 @@ def test_small_leaves_keep_the_shares_of_rare_levels() -> None:
     codes = rng.choice(3, size=N, p=shares)
     fitted = fit(Cart(min_leaf=10), table, coded("y", codes, 3))
     drawn = np.concatenate([draw(fitted, table, seed) for seed in range(20)])
-    found = np.bincount(drawn, minlength=3) / np.bincount(codes, minlength=3) / 20
-    assert np.abs(found - 1).max() < 0.05
+    actual = np.bincount(drawn, minlength=3) / np.bincount(codes, minlength=3) / 20
+    assert np.abs(actual - 1).max() < 0.05

@@ -1,6 +1,6 @@
-"""A tree with a tilt: what it holds after the fit, and how values are drawn from it.
+"""A tree with a leaf regression: the distributions of its nodes, their fit, and draws from them.
 
-Every node has a distribution of classes, backed by the nodes above it.
+The distribution of a node is shrunk towards that of its parent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
-from synthesizer.models.kit.features import Features, Hazards, widest
+from synthesizer.models.kit.classes import TargetClasses, TargetMoments, exponential, is_scale
+from synthesizer.models.kit.features import Features, Hazards, max_columns
+from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
     check_codes,
@@ -26,38 +27,39 @@ from synthesizer.models.kit.numerics import (
     even_uniform,
 )
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.tilt import Bend, Problem, is_identity
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
-BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
-"""Rows that the children of a node may borrow from it; the evidence chooses."""
-EXPECTED = 10.0
-"""A class, or several, that so many rows are expected to have, and none has, are held to be rare or
-impossible there."""
-LEFT = 0.3
-"""Rows that they are given in place of those expected."""
-LEAST = 1e-13
-MANY_ROWS, WIDER, TOLD_ROWS = 100, 1.2, 5_000
-"""Rows drawn at once whose tilt varies at most so much more than in the fit: a regression on noisy
-predictors is flatter (attenuation: Fuller 1987, Measurement Error Models). 5,000 tell how much."""
-BLOCK_CELLS = 500_000
-"""Rows times classes that are drawn at a time."""
-FIT_CELLS = 40_000_000
-"""Rows times columns, or classes, that a tilt is learnt from."""
+BORROWED_ROWS = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
+"""Choices for the rows that the children of a node borrow from it."""
+EXPECTED_ROWS = 10.0
+"""If this many rows are expected and none is seen, treat the class as impossible."""
+PSEUDO_ROWS = 0.3
+"""Pseudo-count of such a class."""
+MIN_P = 1e-13
+MIN_SPREAD_ROWS, MAX_RATIO, MAX_SPREAD_ROWS = 100, 1.2, 5_000
+"""The linear predictor of 100 or more drawn rows has at most 1.2 times the standard deviation of
+the fit, measured in 5,000 rows. A regression on noisy predictors is flatter (attenuation: Fuller
+1987, Measurement Error Models)."""
+MAX_BLOCK_CELLS = 500_000
+"""Rows times classes of one block."""
+MAX_FIT_CELLS = 40_000_000
+"""Rows times columns, or classes, of the fit."""
 
 
 @dataclass(frozen=True, eq=False)
-class Absent:
-    """Levels, or ranges, of one predictor and classes that hardly go together."""
+class AbsentPairs:
+    """Pairs of a level, or range, of one predictor and a class that hardly occur together."""
 
     name: str
+    """The predictor."""
     edges: FloatArray
-    """Borders between the ranges of a number, rising; none of a coded predictor."""
+    """Borders between the ranges of a number, rising; empty for levels."""
     codes: IntArray
+    """Level or range, shape (a,)."""
     classes: IntArray
-    """Both of shape (a,)."""
-    left: Float32Array
-    """Logarithm of what is left of the class, at most 0."""
+    """Class, shape (a,)."""
+    log_share: Float32Array
+    """Logarithm of the factor of the class probability, at most 0."""
 
     def __post_init__(self) -> None:
         check_floats("edges", self.edges, (-1,))
@@ -65,28 +67,28 @@ class Absent:
             check_rising("edges", self.edges)
         check_codes("codes", self.codes, 2**31)
         check_codes("classes", self.classes, 2**31)
-        check_floats("left", self.left, self.codes.shape)
-        if self.classes.shape != self.codes.shape or (self.left > 0).any():
+        check_floats("left", self.log_share, self.codes.shape)
+        if self.classes.shape != self.codes.shape or (self.log_share > 0).any():
             raise ValueError("pairs of levels and classes must each have a logarithm below 0")
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedLeaves:
-    """A tree whose leaves hold distributions over classes, bent by a regression on all rows."""
+class RegressionLeaves:
+    """A tree whose leaf distributions are adjusted by one regression on all rows."""
 
     tree: Tree
-    classes: Classes
+    classes: TargetClasses
     logarithms: Float32Array
-    """Of the probabilities of each class in each node, shape (n_nodes, K)."""
-    absent: tuple[Absent, ...]
+    """Log-probabilities of the classes in each node, shape (n_nodes, K)."""
+    absent: tuple[AbsentPairs, ...]
     """Combinations with a predictor that never occur."""
     features: Features | Hazards
-    moments: Moments
-    """What of the target the tilt moves: r columns."""
+    moments: TargetMoments
+    """The r moments of the target."""
     coefficients: Float32Array
-    """Of the tilt, shape (q, r)."""
+    """Coefficients of the regression, shape (q, r)."""
     spread: Float32Array | None = None
-    """Standard deviation of how far the rows of the fit move each moment, shape (r,)."""
+    """Standard deviation of the linear predictor in the fit, shape (r,)."""
 
     def __post_init__(self) -> None:
         n_classes = self.classes.n_classes
@@ -100,7 +102,7 @@ class TiltedLeaves:
 
     @property
     def names(self) -> set[str]:
-        """The predictors that the distributions depend on, besides those of the tree."""
+        """Predictors of the regression and of the absent pairs."""
         return {part.name for part in (*self.features.terms, *self.absent)}
 
     @classmethod
@@ -120,32 +122,31 @@ class TiltedLeaves:
         ridge: float,
         rng: np.random.Generator,
     ) -> Self:
-        """Learn distributions and tilt from n rows.
+        """Learn the distributions and the regression from n rows.
 
-        ``matrix`` holds the encoded predictors of the tree, ``weights`` those of the rows, None if
-        all are alike; the tilt is learnt from ``max_rows`` at most. ``event`` is the predictor that
-        says how the time that a number is has ended; ``moderators`` are those by which others are
-        multiplied in the tilt; ``ridge`` is the largest of its linear terms.
+        ``matrix`` contains the encoded predictors of the tree; ``weights`` are those of the rows,
+        None if all are equal. The regression is fitted to at most ``max_rows`` rows. ``event``,
+        ``moderators`` and ``ridge`` are options of `synthesizer.models.cart.Cart`.
         """
-        classes = Classes.of(target, predictors)
-        places = classes.place(np.asarray(target.data, dtype=np.float64))
-        n_rows, n_classes = len(places), classes.n_classes
+        classes = TargetClasses.of(target, predictors)
+        labels = classes.classify(np.asarray(target.data, dtype=np.float64))
+        n_rows, n_classes = len(labels), classes.n_classes
         leaves = tree.apply(matrix)
         even = np.ones(n_rows) if weights is None else weights
         logarithms = log_probabilities(
             node_probabilities(
                 tree,
                 leaves,
-                places,
+                labels,
                 n_classes,
                 weights=even,
                 min_effective_rows=min_effective_rows,
                 least=borrowed,
             )
         )
-        absent = tuple(_absent(predictors, places, n_classes))
-        moments = Moments.of(classes, target, places)
-        most = max(1, FIT_CELLS // max(widest(predictors, moderators), n_classes))
+        absent = tuple(_absent(predictors, labels, n_classes))
+        moments = TargetMoments.of(classes, target, labels)
+        most = max(1, MAX_FIT_CELLS // max(max_columns(predictors, moderators), n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
         if n_rows > most:
@@ -165,7 +166,7 @@ class TiltedLeaves:
             features, columns = Hazards.fit(
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
-        problem = Problem(
+        problem = RegressionData(
             matrix=columns,
             groups=features.groups,
             linear=features.linear,
@@ -173,7 +174,7 @@ class TiltedLeaves:
             n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
             offsets=level._offsets(taken, leaves[rows]),
-            classes=places[rows],
+            classes=labels[rows],
             weights=None if weights is None else weights[rows].astype(np.float32),
             ridge=ridge,
         )  # fmt: skip
@@ -194,20 +195,20 @@ class TiltedLeaves:
         """Draw a value for each row from the node ``steps`` above its leaf; see `Leaves.draw`.
 
         ``even`` spreads the draws of each node evenly over its distribution; ``numbers`` replaces
-        rare ones.
+        rare numbers.
         """
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
         uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
-        places = np.empty(len(nodes))
+        at = np.empty(len(nodes))
         narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
-            scores, bend = self._scores(table, nodes[rows], narrowed)
+            scores, shifts = self._scores(table, nodes[rows], narrowed)
             classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
             if self.classes.n_intervals:
-                places[rows] = lean(rest, (bend * self.moments.across[classes]).sum(axis=1))
-        values = self.classes.draw(chosen, places)
+                at[rows] = exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
+        values = self.classes.draw(chosen, at)
         return values if numbers is None else numbers.replace(
             values, rng, self.classes.ranges(chosen)
         )  # fmt: skip
@@ -215,7 +216,7 @@ class TiltedLeaves:
     def chances(
         self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int
     ) -> Chances:
-        """Return the chance of each code of a coded target in each row, shape (n, n_codes)."""
+        """Return the probability of each code of a coded target in each row, (n, n_codes)."""
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
         codes = self.classes.spikes.astype(np.int32)
         has_all = len(codes) == n_codes
@@ -228,48 +229,48 @@ class TiltedLeaves:
         return Chances(shares, nodes)
 
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
-        """Return the log-probability of each row's class, shape (n,); of a new level a floor."""
+        """Return the log-probability of each row's class, shape (n,); a floor for new levels."""
         nodes = self.tree.apply(matrix)
-        places = self.classes.place(np.asarray(target.data, dtype=np.float64))
+        labels = self.classes.classify(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
         for rows, table in self._blocks(predictors):
             scores = self._scores(table, nodes[rows])[0].astype(np.float64)
-            own = scores[np.arange(len(scores)), places[rows]]
+            observed = scores[np.arange(len(scores)), labels[rows]]
             top = scores.max(axis=1)
-            out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
+            out[rows] = observed - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
         if target.is_coded and not self.classes.n_intervals:
-            out[self.classes.spikes[places] != target.data] = -np.inf
-        return np.asarray(np.maximum(out, np.log(LEAST)))
+            out[self.classes.spikes[labels] != target.data] = -np.inf
+        return np.asarray(np.maximum(out, np.log(MIN_P)))
 
     def _scores(
         self, predictors: Table, nodes: Nodes, narrowed: Float32Array | float = 1.0
     ) -> tuple[Float32Array, Float32Array]:
-        """Return logarithms of weights, (n, K), and how far each moment is moved, (n, r)."""
+        """Return unnormalised log-probabilities, (n, K), and the linear predictor, (n, r)."""
         scores = self._offsets(predictors, nodes)
         if not self.features.terms:
             return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
-        bend = self._moved(predictors)
-        bend *= narrowed
-        scores += bend if self._is_plain else bend @ self.moments.values.T
-        return scores, bend
+        shifts = self._moved(predictors)
+        shifts *= narrowed
+        scores += shifts if self._is_plain else shifts @ self.moments.values.T
+        return scores, shifts
 
     def _moved(self, predictors: Table) -> Float32Array:
-        """Return how far the tilt moves each moment in each row, shape (n, r)."""
-        if self._bend is not None:
-            return self._bend(predictors)
+        """Return the linear predictor of each moment in each row, shape (n, r)."""
+        if self._predictor is not None:
+            return self._predictor(predictors)
         return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
 
     def _narrowed(self, predictors: Table) -> Float32Array | float:
-        """Return what the tilt of each moment is multiplied by, shape (r,).
+        """Return the factor, at most 1, of the linear predictor of each moment, shape (r,).
 
-        Predictors that hang together less than in the data must not move a number to its ends.
+        Weakly correlated synthetic predictors must not push numbers to the ends of their range.
         """
         n_rows = predictors.n_rows
-        if self.spread is None or n_rows < MANY_ROWS:
+        if self.spread is None or n_rows < MIN_SPREAD_ROWS:
             return 1.0
-        rows = np.linspace(0, n_rows - 1, min(n_rows, TOLD_ROWS)).astype(np.intp)
+        rows = np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp)
         spread = self._moved(predictors.take(rows)).std(axis=0)
-        return np.asarray(np.minimum(1.0, WIDER * self.spread / np.maximum(spread, LEAST)))
+        return np.asarray(np.minimum(1.0, MAX_RATIO * self.spread / np.maximum(spread, MIN_P)))
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -277,79 +278,83 @@ class TiltedLeaves:
         return is_identity(self.moments.values)
 
     @cached_property
-    def _bend(self) -> Bend | None:
-        """Tables of how far rows move each moment; None with hazards, which multiply columns."""
+    def _predictor(self) -> LinearPredictor | None:
+        """The linear predictor by look-up tables; None with hazards, which multiply columns."""
         features = self.features
-        return None if isinstance(features, Hazards) else Bend.of(features, self.coefficients)
+        return (
+            None
+            if isinstance(features, Hazards)
+            else LinearPredictor.of(features, self.coefficients)
+        )
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
-        """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
+        """Return the nodes' log-probabilities, lowered for absent combinations, shape (n, K)."""
         if not self.absent:
             return self.logarithms[nodes]
-        places, tables = self._tables
-        which = np.empty((len(nodes), 1 + len(places)), dtype=np.int32)
+        code_rows, tables = self._tables
+        which = np.empty((len(nodes), 1 + len(code_rows)), dtype=np.int32)
         which[:, 0] = nodes
-        for k, (pairs, place) in enumerate(zip(self.absent, places, strict=True), start=1):
+        for k, (pairs, code_row) in enumerate(zip(self.absent, code_rows, strict=True), start=1):
             codes = _codes(predictors[pairs.name], pairs.edges)
-            which[:, k] = place[np.minimum(codes, len(place) - 1)]
-        there = which >= 0
-        ends = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
-        chosen = which[there]
+            which[:, k] = code_row[np.minimum(codes, len(code_row) - 1)]
+        is_listed = which >= 0
+        ends = np.append(0, np.cumsum(np.count_nonzero(is_listed, axis=1)))
+        chosen = which[is_listed]
         ones = np.ones(len(chosen), dtype=np.float32)
         rows = scipy.sparse.csr_array((ones, chosen, ends), shape=(len(nodes), len(tables)))
         return np.asarray(rows @ tables, dtype=np.float32)
 
     @cached_property
     def _tables(self) -> tuple[list[IntArray], Float32Array]:
-        """Return what is added to the classes: of each node, then of codes that lack some.
+        """Return the row of each code of each predictor, -1 for none, and all rows of terms.
 
-        Also which row of these goes with each code of a predictor, -1 for none.
+        Rows are added to the log-probabilities: first those of nodes, then those of codes.
         """
-        places, tables, n_rows = [], [self.logarithms], len(self.logarithms)
+        code_rows, tables, n_rows = [], [self.logarithms], len(self.logarithms)
         for pairs in self.absent:
             codes, at = np.unique(pairs.codes, return_inverse=True)
-            place = np.full(codes[-1] + 2, -1, dtype=np.int32)
-            place[codes] = np.arange(n_rows, n_rows + len(codes))
+            code_row = np.full(codes[-1] + 2, -1, dtype=np.int32)
+            code_row[codes] = np.arange(n_rows, n_rows + len(codes))
             table = np.zeros((len(codes), self.classes.n_classes), dtype=np.float32)
-            table[at, pairs.classes] = pairs.left
-            places.append(place)
+            table[at, pairs.classes] = pairs.log_share
+            code_rows.append(code_row)
             tables.append(table)
             n_rows += len(codes)
-        return places, np.ascontiguousarray(np.concatenate(tables))
+        return code_rows, np.ascontiguousarray(np.concatenate(tables))
 
     def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
-        """Yield blocks of rows whose scores fit into memory, and their predictors."""
-        n_rows, length = predictors.n_rows, max(1, BLOCK_CELLS // self.classes.n_classes)
+        """Yield blocks of rows and their predictors, so that scores fit into memory."""
+        n_rows, length = predictors.n_rows, max(1, MAX_BLOCK_CELLS // self.classes.n_classes)
         for start in range(0, n_rows, length):
             rows = slice(start, start + length)
             yield rows, predictors if n_rows <= length else predictors.take(rows)
 
 
-def _absent(predictors: Table, places: IntArray, n_classes: int) -> list[Absent]:
-    """Return the absent combinations of every predictor that has some."""
-    found = []
+def _absent(predictors: Table, labels: IntArray, n_classes: int) -> list[AbsentPairs]:
+    """Return the absent pairs of every predictor that has any."""
+    absent = []
     for column in predictors.columns:
         edges = np.empty(0) if column.is_coded else _edges(column)
         codes = _codes(column, edges)
-        pairs = absent_pairs(codes, places, n_classes)
+        pairs = absent_pairs(codes, labels, n_classes)
         if len(pairs[0]):
-            found.append(Absent(column.name, edges, *pairs))
-    return found
+            absent.append(AbsentPairs(column.name, edges, *pairs))
+    return absent
 
 
 def _edges(column: Column) -> FloatArray:
-    """Return borders that part a number into the classes that it would have as a target."""
+    """Return the borders of the classes that a number would have as a target."""
     observed = column.is_observed
     if not observed.any():
         return np.empty(0)
     values = Column(column.variable.observed(), column.data[observed])
-    classes = Classes.of(values, Table([], n_rows=len(values)))
+    classes = TargetClasses.of(values, Table([], n_rows=len(values)))
     ends = np.nextafter(classes.spikes, np.inf) if classes.n_intervals else classes.spikes[:0]
     return np.unique(np.concatenate([classes.spikes, ends, classes.edges]))
 
 
 def _codes(column: Column, edges: FloatArray) -> IntArray:
-    """Return the level, or the range, of each row; after the ranges come the missing codes."""
+    """Return the level, or the range or missing code, of each row, shape (n,)."""
     if column.is_coded:
         return np.asarray(column.data, dtype=np.int32)
     ranges = np.searchsorted(edges, column.data, side="right")
@@ -358,7 +363,7 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
 
 
 def _exponentials(scores: Float32Array) -> Float32Array:
-    """Return numbers in proportion to the probabilities, at most 1, shape (n, K)."""
+    """Return unnormalised probabilities, at most 1, shape (n, K)."""
     scores -= scores.max(axis=1, keepdims=True)
     return np.asarray(np.exp(scores, out=scores))
 
@@ -376,10 +381,9 @@ def node_probabilities(
     """Return the probabilities of the classes in every node, shape (n_nodes, K).
 
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
-    (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is
-    what the evidence prefers for the children of each node (`_backing`), and more in nodes where
-    a row would otherwise weigh more than 1 / min_effective_rows. What nobody in a node has is
-    lowered, see `unseen_left`.
+    (Agarwal et al. 2022). b maximises the evidence for the children of each node
+    (`_borrowed_rows`); it is larger if a row would otherwise weigh more than
+    1 / min_effective_rows. Classes that no row of a node has are lowered (`unseen_shares`).
 
     Parameters
     ----------
@@ -388,17 +392,17 @@ def node_probabilities(
     classes : ndarray of int, shape (n,)
         Class of each row, below ``n_classes``.
     weights : ndarray, shape (n,)
-        Of the rows.
+        Weights of the rows.
     min_effective_rows : float
         At least 1; 1 for no bound.
     least : float
-        Rows that every node borrows at least.
+        Least number of rows that every node borrows.
     """
     counts = np.zeros((len(tree.feature), n_classes))
     np.add.at(counts, (leaves, classes), weights)
     for node in range(len(counts) - 1, 0, -1):
         counts[tree.parent[node]] += counts[node]
-    backing = _backing(tree, counts)
+    preferred = _borrowed_rows(tree, counts)
     totals = counts.sum(axis=1)
     probabilities = np.empty_like(counts)
     probabilities[0] = counts[0] / totals[0]
@@ -408,7 +412,9 @@ def node_probabilities(
         parent = tree.parent[node]
         above = _without_impossible(probabilities[parent], counts[node], totals[node])
         borrowed = max(
-            backing[node], least, _least_backing(totals[node], weight[parent], min_effective_rows)
+            preferred[node],
+            least,
+            _min_borrowed_rows(totals[node], weight[parent], min_effective_rows),
         )
         probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
         weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
@@ -416,101 +422,103 @@ def node_probabilities(
 
 
 def _without_impossible(above: FloatArray, counts: FloatArray, total: float) -> FloatArray:
-    """Return the parent's probabilities, those of classes that a node should hold lowered."""
-    left = unseen_left(counts, total * above)
-    if (left == 1.0).all():
+    """Return the parent's probabilities, lowered for classes that a node should have but lacks."""
+    shares = unseen_shares(counts, total * above)
+    if (shares == 1.0).all():
         return above
-    lowered = above * left
+    lowered = above * shares
     return np.asarray(lowered / lowered.sum())
 
 
-def unseen_left(counts: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return the share that is left of each class, 1 where nothing is known against it; (.., K).
+def unseen_shares(counts: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return the factor of each class probability, 1 unless the class seems impossible; (.., K).
 
-    A class of which ten rows are expected and that none has keeps 0.3 of them. So do all classes
-    together that none has, unless some class was seen once: what was seen once tells how much has
-    not been seen yet (Good 1953, The population frequencies of species, Biometrika 40). Where some
-    is left to see, lowering it for one predictor after the other would bend regressions.
+    A class with ten expected rows and none seen keeps 0.3 rows. All unseen classes together do so,
+    too, unless some class was seen once. Then the probability of unseen classes is not small (Good
+    1953, The population frequencies of species, Biometrika 40), and lowering it for one predictor
+    after the other would bias regressions.
 
     Examples
     --------
-    >>> unseen_left(np.array([60.0, 0, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
+    >>> unseen_shares(np.array([60.0, 0, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
     [1.0, 0.01, 0.01, 0.01]
-    >>> unseen_left(np.array([59.0, 1, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
+    >>> unseen_shares(np.array([59.0, 1, 0, 0]), np.array([30.0, 15, 10, 5])).round(3).tolist()
     [1.0, 1.0, 0.03, 1.0]
     """
     unseen = counts == 0
-    left = np.where(unseen & (expected >= EXPECTED), LEFT / np.maximum(expected, LEFT), 1.0)
+    shares = np.where(
+        unseen & (expected >= EXPECTED_ROWS), PSEUDO_ROWS / np.maximum(expected, PSEUDO_ROWS), 1.0
+    )
     together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
     once = ((counts > 0) & (counts < 2)).any(axis=-1, keepdims=True)  # rows may have weights
-    share = LEFT / np.maximum(together, EXPECTED)
-    lowered = unseen & (together >= EXPECTED) & ~once
-    return np.asarray(np.where(lowered, np.minimum(left, share), left))
+    share = PSEUDO_ROWS / np.maximum(together, EXPECTED_ROWS)
+    lowered = unseen & (together >= EXPECTED_ROWS) & ~once
+    return np.asarray(np.where(lowered, np.minimum(shares, share), shares))
 
 
-def _least_backing(total: float, weight_above: float, min_effective_rows: float) -> float:
-    """Return the rows to borrow for at least ``min_effective_rows`` behind a node."""
+def _min_borrowed_rows(total: float, weight_above: float, min_effective_rows: float) -> float:
+    """Return the rows to borrow so that a node has ``min_effective_rows``."""
     if min_effective_rows <= 1 or total >= min_effective_rows:
         return 0.0
     room = 1.0 / min_effective_rows - weight_above
-    # a parent that is as small itself cannot lend enough: nearly all comes from it
+    # a parent that is as small itself cannot lend enough: take nearly all from it
     return (1.0 - total / min_effective_rows) / room if room > 1e-9 else 1e9
 
 
-def _backing(tree: Tree, counts: FloatArray) -> FloatArray:
-    """Return the rows that each node borrows, alike for the children of one node; (n_nodes,).
+def _borrowed_rows(tree: Tree, counts: FloatArray) -> FloatArray:
+    """Return the rows that each node borrows, equal for the children of one node; (n_nodes,).
 
-    It is the one of `BACKING` with the largest leave-one-out likelihood of the children's rows
-    times itself: a prior that decides where the rows do not. A split of noise borrows all.
+    The number of `BORROWED_ROWS` that maximises the leave-one-out likelihood of the children's rows
+    times the number itself, a prior for few rows. The children of a split of noise borrow most.
     """
-    totals, choices = counts.sum(axis=1), np.array(BACKING)
+    totals, choices = counts.sum(axis=1), np.array(BORROWED_ROWS)
     root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
-    left_out, backing = {0: root}, np.zeros(len(counts))
+    left_out, borrowed = {0: root}, np.zeros(len(counts))
     for parent in np.flatnonzero(tree.feature != LEAF).tolist():
         above = left_out.pop(parent)
         children = (parent + 1, int(tree.right[parent]))
         others = {child: max(totals[child] - 1.0, 0.0) for child in children}
         scores = np.log(choices)
         for child in children:
-            there = np.flatnonzero(counts[child])
-            own = counts[child, there]
-            lent = np.maximum(own - 1.0, 0.0) + np.outer(choices, above[there])
+            observed = np.flatnonzero(counts[child])
+            counted = counts[child, observed]
+            lent = np.maximum(counted - 1.0, 0.0) + np.outer(choices, above[observed])
             lent /= (others[child] + choices)[:, None]
-            scores += np.log(np.maximum(lent, LEAST)) @ own
-        b = backing[list(children)] = choices[scores.argmax()]
+            scores += np.log(np.maximum(lent, MIN_P)) @ counted
+        b = borrowed[list(children)] = choices[scores.argmax()]
         for child in children:
             left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
             left_out[child] /= others[child] + b
-    return backing
+    return borrowed
 
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:
-    """Return the logarithms of probabilities, those of zero at a floor."""
-    return np.log(np.maximum(probabilities, LEAST)).astype(np.float32)
+    """Return the logarithms of probabilities; a floor for zero."""
+    return np.log(np.maximum(probabilities, MIN_P)).astype(np.float32)
 
 
 def absent_pairs(
     codes: IntArray, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, IntArray, Float32Array]:
-    """Return pairs of a predictor's code and a class that never occur and should; `unseen_left`.
+    """Return codes and classes that are expected together but never occur, and log factors.
 
-    With them comes the logarithm of what is left of the class there. Only codes of `EXPECTED` rows
-    or more can lack a class; they are counted in blocks, since all of them may not fit into memory.
+    The factors are those of `unseen_shares`. Only codes with at least `EXPECTED_ROWS` rows can
+    lack a class. They are counted in blocks, since all of them may not fit into memory.
     """
     sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
-    frequent = np.flatnonzero(sizes >= EXPECTED)
-    found = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
-    step = max(1, BLOCK_CELLS // n_classes)
+    frequent = np.flatnonzero(sizes >= EXPECTED_ROWS)
+    parts = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
+    step = max(1, MAX_BLOCK_CELLS // n_classes)
     for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
-        place = np.full(len(sizes), -1, dtype=np.int64)
-        place[some] = np.arange(len(some))
-        rows = np.flatnonzero(place[codes] >= 0)
-        cells = place[codes[rows]] * n_classes + classes[rows]
+        code_row = np.full(len(sizes), -1, dtype=np.int64)
+        code_row[some] = np.arange(len(some))
+        rows = np.flatnonzero(code_row[codes] >= 0)
+        cells = code_row[codes[rows]] * n_classes + classes[rows]
         counts = np.bincount(cells, minlength=len(some) * n_classes).reshape(-1, n_classes)
         expected = np.outer(sizes[some], totals) / len(codes)
-        left = unseen_left(counts.astype(np.float64), expected)
-        of_code, of_class = np.nonzero(left < 1.0)
-        kept = np.log(left[of_code, of_class]).astype(np.float32)
-        found.append((some[of_code], of_class, kept))
-    absent, never, logarithms = map(np.concatenate, zip(*found, strict=True))
+        shares = unseen_shares(counts.astype(np.float64), expected)
+        of_code, of_class = np.nonzero(shares < 1.0)
+        logs = np.log(shares[of_code, of_class]).astype(np.float32)
+        parts.append((some[of_code], of_class, logs))
+    absent, never, logarithms = map(np.concatenate, zip(*parts, strict=True))
     return absent, never, logarithms

@@ -1,16 +1,14 @@
-"""A multinomial regression that bends the distributions of a tree's leaves, and its predictions.
+"""The leaf regression: a multinomial regression on all rows inside the leaves of a tree.
 
-A tree splits where it gains most; a gap between groups given all else gains little anywhere and is
-flattened in large leaves, while small leaves repeat single persons. So leaves stay large, and their
-distribution is the offset of an exponential family that all records fit together: trees with
-linear models in them (Chan and Loh 2004, J. Computational and Graphical Statistics 13; Landwehr,
-Hall and Frank 2005, logistic model trees, Machine Learning 59).
+A tree loses weak relations given all else: large leaves flatten them, small leaves repeat single
+persons. So leaves are large, and the log-probabilities of a leaf are the offset of one regression
+that is fitted to all rows. Sources: Chan and Loh (2004), J. Computational and Graphical Statistics
+13; Landwehr, Hall and Frank (2005), logistic model trees, Machine Learning 59.
 
-How far a tilt moves the moments of a target is read off tables (`Bend`), without the wide columns.
-The columns of `Features` are mostly zeros and ones. What they add to a moment follows from the code
-of a predictor, or from two codes where a moderator is multiplied, so it is looked up: a row has an
-entry or a few for each predictor, not hundreds of columns. `Features.matrix` times the coefficients
-is the same, slowly.
+`LinearPredictor` multiplies features by coefficients with look-up tables. The columns of `Features`
+are mostly zeros and ones: what a predictor adds depends on its code, or on two codes if a moderator
+is multiplied. So a row needs one or a few table entries for each predictor, not hundreds of
+columns. `Features.matrix` times the coefficients gives the same numbers, slowly.
 """
 
 from __future__ import annotations
@@ -25,30 +23,28 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, moderating
+from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, multiplied_columns
 from synthesizer.models.kit.predictors import Float32Array
 
 LINEAR_RIDGE = 1.0
-"""Largest ridge of what linear regressions rest on."""
-LEVELS_RIDGE = 5.0
-"""The same, at least, where each of three or more levels without an order has coefficients of its
-own."""
-LEAST_RIDGE, LARGEST_RIDGE = 0.3, 200.0
+"""Largest ridge of linear terms in a table of records."""
+MIN_LEVELS_RIDGE = 5.0
+"""Its least value for targets with three or more unordered levels."""
+MIN_RIDGE, MAX_RIDGE = 0.3, 200.0
 MANY_PERSONS = 20_000
-"""Persons of a panel, from whom on its tilts have the ridges of a table of records."""
-EVIDENCE_ROWS = 2_000
-"""Rows from which the ridges are learnt, and a start for the coefficients."""
+"""Panels of this many persons have the ridge of a table of records."""
+MAX_EVIDENCE_ROWS = 2_000
+"""Rows that the ridges, and the start of the coefficients, are learnt from."""
 CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
-HIGHEST, LOWEST = 70.0, 1e-35
-"""Bounds of scores and sums, so that single precision neither overflows, with millions of classes,
-nor divides by zero."""
-TOLERANCE = 0.1
-"""Stop when every coordinate is about so many standard errors from the maximum."""
+MAX_SCORE, MIN_SUM = 70.0, 1e-35
+"""Single precision then neither overflows nor divides by zero, with millions of classes."""
+TOLERANCE_STANDARD_ERRORS = 0.1
+"""Distance of each coordinate from the maximum at which the search stops."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Rows, classes and the columns on both sides of a tilt."""
+class RegressionData:
+    """The rows, features and target moments of one leaf regression."""
 
     matrix: Float32Array
     """A column of ones and centred features, shape (n, q)."""
@@ -57,21 +53,21 @@ class Problem:
     linear: npt.NDArray[np.bool_]
     """Columns that a researcher's regression may use, shape (q,)."""
     moments: Float32Array
-    """What of the target is moved, shape (K, r)."""
+    """Moments of the target for each class, shape (K, r)."""
     n_linear: int
-    """The first so many moments are those that regressions are of."""
+    """Number of moments, the first ones, that are targets of researchers' regressions."""
     shared: bool
-    """Whether all moments share the ridge of a predictor (levels without an order)."""
+    """Whether all moments share the ridge of a predictor (unordered levels)."""
     offsets: Float32Array
     """Logarithms of the probabilities of the leaves, shape (n, K)."""
     classes: IntArray
     """Class of each row, shape (n,)."""
     ridge: float
-    """Largest ridge of what linear regressions rest on."""
+    """Largest ridge of the linear terms."""
     weights: Float32Array | None = None
-    """Of the rows; None if all are alike."""
+    """Weights of the rows; None if all are equal."""
 
-    def take(self, rows: IntArray) -> Problem:
+    def take(self, rows: IntArray) -> RegressionData:
         """Return some rows."""
         return replace(
             self,
@@ -82,22 +78,21 @@ class Problem:
         )
 
     def fit(self, rng: np.random.Generator) -> Float32Array:
-        """Return the coefficients of the tilt, shape (q, r).
+        """Return the coefficients, shape (q, r).
 
         The log-probability of class k in row i is, up to a constant, its offset plus
         ``matrix[i] @ coefficients @ moments[k]``. Each predictor has a normal prior for each
-        moment, whose precision is learnt from the data by the evidence (MacKay 1992, Neural
-        Computation 4; automatic relevance determination, Neal 1996): what does not help is drawn
-        to zero. The precision of linear terms is at most ``ridge``, 1 if nobody asks for more (see
-        `ridge_of_persons`), so that the likelihood equations keep
-        the products of predictors and target, which linear and logistic regressions rest on, close
-        to those of the data, however weak an effect is. Three or more levels have so many
-        coefficients that they would know single rows: there it is at most 5.
+        moment. Its precision maximises the evidence (MacKay 1992, Neural Computation 4; automatic
+        relevance determination, Neal 1996), so useless predictors shrink to zero. The precision of
+        linear terms is at most ``ridge`` (see `ridge_of_persons`). Then the likelihood equations
+        keep the products of predictors and target close to those of the data, however weak an
+        effect is: linear and logistic regressions depend on these products. Three or more levels
+        have many coefficients, which would fit single rows: there the bound is at least 5.
         """
         n_rows, width = self.matrix.shape
         first = self
-        if n_rows > EVIDENCE_ROWS:
-            first = self.take(np.sort(rng.choice(n_rows, EVIDENCE_ROWS, replace=False)))
+        if n_rows > MAX_EVIDENCE_ROWS:
+            first = self.take(np.sort(rng.choice(n_rows, MAX_EVIDENCE_ROWS, replace=False)))
         spread, scores = first._at_start()
         gram = first._gram()
         ridges = first._first_ridges(gram, spread, scores)
@@ -117,7 +112,7 @@ class Problem:
         return out
 
     def _at_start(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean variance of each moment under the offsets, and the score, (q, r)."""
+        """Return the mean variance of each moment given the offsets, and the score, (q, r)."""
         variance = np.zeros(self.moments.shape[1])
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         zero = np.zeros(expected.shape, dtype=np.float32)
@@ -131,7 +126,7 @@ class Problem:
 
     @cached_property
     def _observed(self) -> FloatArray:
-        """The products of features and moments in the data, shape (q, r)."""
+        """Products of features and moments in the data, shape (q, r)."""
         out = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         for rows in self._chunks():
             out += self._weighted(rows).T @ self.moments[self.classes[rows]]
@@ -153,26 +148,26 @@ class Problem:
     def _likelihoods(
         self, rows: slice, coefficients: Float32Array
     ) -> tuple[Float32Array, Float32Array, Float32Array]:
-        """Return numbers in proportion to the probabilities of some rows, and their sums.
+        """Return unnormalised probabilities, (n, K), their sums, (n, 1), and observed scores, (n,).
 
-        They are of shape (n, K) and (n, 1); also the score of each row's own class, (n,).
+        The observed score of a row is that of its class.
         """
-        bend = self.matrix[rows] @ coefficients
-        scores = np.asarray(bend if self._is_plain else bend @ self.moments.T, dtype=np.float32)
+        shifts = self.matrix[rows] @ coefficients
+        scores = np.asarray(shifts if self._is_plain else shifts @ self.moments.T, dtype=np.float32)
         scores += self.offsets[rows]
-        np.minimum(scores, HIGHEST, out=scores)
-        own = scores[np.arange(len(scores)), self.classes[rows]]
+        np.minimum(scores, MAX_SCORE, out=scores)
+        observed = scores[np.arange(len(scores)), self.classes[rows]]
         np.exp(scores, out=scores)
-        # finite and not below 0: some kernels of OpenBLAS say "invalid" all the same (numpy 24067)
+        # some kernels of OpenBLAS warn of invalid values here without any (numpy 24067)
         with np.errstate(invalid="ignore"):
             total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
-        return scores, np.asarray(np.maximum(total, LOWEST), dtype=np.float32), own
+        return scores, np.asarray(np.maximum(total, MIN_SUM), dtype=np.float32), observed
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
 
-        If coefficients vary by t^2 around zero the squared scores are expected to be the trace of
-        v G plus t^2 v^2 times that of G^2, v being the variance of the moment.
+        If coefficients have variance t^2, the expected sum of squared scores is
+        v trace(G) + t^2 v^2 trace(G^2), where v is the variance of the moment and G is X'X.
         """
         ridges = np.empty((len(self.groups), len(spread)))
         for g, columns in enumerate(self.groups):
@@ -182,7 +177,7 @@ class Problem:
             if self.shared:
                 excess, scale = np.full_like(excess, excess.sum()), np.full_like(scale, scale.sum())
             ridges[g] = scale / np.maximum(excess, 1e-9 * scale + 1e-300)
-        return np.clip(ridges, LEAST_RIDGE, LARGEST_RIDGE)
+        return np.clip(ridges, MIN_RIDGE, MAX_RIDGE)
 
     def _penalty(self, ridges: FloatArray) -> FloatArray:
         """Return the ridge of every coefficient, shape (q, r)."""
@@ -190,7 +185,7 @@ class Problem:
         penalty = np.repeat(ridges, sizes, axis=0)
         block = np.ix_(self.linear, np.arange(self.n_linear))
         has_levels = self.shared and self.n_linear > 2
-        most = max(self.ridge, LEVELS_RIDGE) if has_levels else self.ridge
+        most = max(self.ridge, MIN_LEVELS_RIDGE) if has_levels else self.ridge
         penalty[block] = np.minimum(penalty[block], most)
         penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
@@ -238,7 +233,12 @@ class Problem:
             np.column_stack(whitened).ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"gtol": TOLERANCE, "ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
+            options={
+                "gtol": TOLERANCE_STANDARD_ERRORS,
+                "ftol": 1e-9,
+                "maxiter": iterations,
+                "maxcor": 10,
+            },
         )
         return _divided(factors, result.x.reshape(start.shape), transposed=True)
 
@@ -247,17 +247,20 @@ class Problem:
         loss = 0.0
         gradient = -self._observed
         for rows in self._chunks():
-            likelihoods, total, own = self._likelihoods(rows, coefficients)
+            likelihoods, total, observed = self._likelihoods(rows, coefficients)
             expected = likelihoods if self._is_plain else likelihoods @ self.moments
             gradient += self._weighted(rows).T @ (expected / total)
-            losses = np.log(total[:, 0], dtype=np.float64) - own
+            losses = np.log(total[:, 0], dtype=np.float64) - observed
             loss += float(losses.sum() if self.weights is None else self.weights[rows] @ losses)
         return loss, gradient
 
     def _ridges_by_evidence(
         self, coefficients: FloatArray, factors: Sequence[FloatArray], ridges: FloatArray
     ) -> FloatArray:
-        """Return the ridges that the evidence prefers, shape (g, r): effective number over size."""
+        """Return the ridges that maximise the evidence, shape (g, r).
+
+        Each is the effective number of coefficients over their sum of squares.
+        """
         penalty = self._penalty(ridges)
         updated = ridges.copy()
         n_moments = coefficients.shape[1]
@@ -272,16 +275,16 @@ class Problem:
                 else:
                     size = float((coefficients[columns, k] ** 2).sum())
                     updated[g, k] = effective / max(size, 1e-12)
-        return np.clip(updated, LEAST_RIDGE, LARGEST_RIDGE)
+        return np.clip(updated, MIN_RIDGE, MAX_RIDGE)
 
 
 def ridge_of_persons(persons: int) -> float:
-    """Return the largest ridge of linear terms in a panel of so many persons.
+    """Return the largest ridge of linear terms in a panel with this number of persons.
 
-    What a regression knows of the rows it was fitted to beyond others grows with its effective
-    number of coefficients over rows (Efron 2004, The estimation of prediction error, Journal of the
-    American Statistical Association 99), and adds up over all that is drawn of a person: first
-    values, whether each changes, new values. Of few persons the evidence alone decides.
+    Overfitting grows with the effective number of coefficients over rows (Efron 2004, The
+    estimation of prediction error, Journal of the American Statistical Association 99). It adds up
+    over all draws of a person: first values, whether each changes, new values. In small panels the
+    bound is so large that the evidence alone decides.
 
     Examples
     --------
@@ -289,11 +292,11 @@ def ridge_of_persons(persons: int) -> float:
     [200.0, 4.0, 1.0, 1.0]
     """
     ridge = LINEAR_RIDGE * (MANY_PERSONS / max(persons, 1)) ** 2
-    return min(max(ridge, LINEAR_RIDGE), LARGEST_RIDGE)
+    return min(max(ridge, LINEAR_RIDGE), MAX_RIDGE)
 
 
 def is_identity(matrix: Float32Array) -> bool:
-    """Whether a matrix leaves what it is multiplied with as it is.
+    """Whether a matrix is an identity matrix.
 
     Examples
     --------
@@ -306,7 +309,7 @@ def is_identity(matrix: Float32Array) -> bool:
 def _by_factor(
     factors: Sequence[FloatArray], columns: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield each factor with its columns of (q, r): one, or all where there is one factor."""
+    """Yield each factor with its column of (q, r); a single factor with all columns."""
     if len(factors) == 1:
         yield factors[0], columns
     else:
@@ -314,7 +317,7 @@ def _by_factor(
 
 
 def _divided(factors: Sequence[FloatArray], columns: FloatArray, *, transposed: bool) -> FloatArray:
-    """Return the columns, (q, r), multiplied by the inverse of their triangular factor."""
+    """Return the columns multiplied by the inverse of their triangular factor, shape (q, r)."""
     return np.column_stack(
         [
             scipy.linalg.lapack.dtrtrs(factor, part, lower=1, trans=int(transposed))[0]
@@ -324,23 +327,23 @@ def _divided(factors: Sequence[FloatArray], columns: FloatArray, *, transposed: 
 
 
 Codes = npt.NDArray[np.int32]
-Part = tuple[int | None, Float32Array]
-"""Which moment is the weight, None for 1, and the columns of each code."""
+TermPart = tuple[int | None, Float32Array]
+"""Moment that is the weight (None: weight 1), and the columns of each code."""
 
-MOST_WHOLE = 128
-"""A number with whole values in so small a range is read off a table as levels are."""
-MOST_CELLS = 2**19
-"""Numbers in the table of one entry; where one were larger, the columns are multiplied."""
+MAX_WHOLE_RANGE = 128
+"""Whole numbers in a range up to this are looked up like levels."""
+MAX_CELLS = 2**19
+"""Cells of one table; if one were larger, the columns are multiplied instead."""
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
-    """A predictor whose columns follow from a code: levels, or few whole numbers such as ages."""
+class CodedTerm:
+    """A predictor whose columns depend on a code: levels, or whole numbers such as ages."""
 
     columns: Float32Array
-    """Of each level, or of each value and then of each missing code, shape (n_codes, n_columns)."""
+    """Columns of each level, or of each number and missing code, (n_codes, n_columns)."""
     low: float | None = None
-    """The smallest number; None of levels."""
+    """Smallest number; None for levels."""
     high: float = 0.0
 
     @classmethod
@@ -351,13 +354,13 @@ class Coded:
 
     @classmethod
     def of_number(cls, term: Number) -> Self | None:
-        """Return the columns of every value; None where there are many, or fractions."""
+        """Return the columns of every value; None if there are many values or fractions."""
         low, high = float(term.quantiles[0]), float(term.quantiles[-1])
-        if high - low > MOST_WHOLE or (term.quantiles != np.rint(term.quantiles)).any():
+        if high - low > MAX_WHOLE_RANGE or (term.quantiles != np.rint(term.quantiles)).any():
             return None
         if low >= 0 and high <= 1:
             low, high = 0.0, 1.0
-        else:  # there may be others than those of the fit
+        else:  # a draw may exceed the range of the fit
             low, high = low - (high - low + 1), high + (high - low + 1)
         values = np.append(np.arange(low, high + 1), np.full(term.n_missing, np.nan))
         states = np.maximum(np.arange(len(values)) - (high - low), 0).astype(np.int8)
@@ -365,52 +368,54 @@ class Coded:
         return cls(_filled(term, Column(variable, values, states)), low, high)
 
     @property
-    def parts(self) -> list[Part]:
-        """All columns: they have no weight."""
+    def parts(self) -> list[TermPart]:
+        """All columns, with weight 1."""
         return [(None, self.columns)]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """Any other number: each moment is a weight; spikes and missing codes are codes."""
+class MeasuredTerm:
+    """Any other number: its moments are weights, its spikes and missing codes are codes."""
 
     term: Number
 
     @property
-    def parts(self) -> list[Part]:
-        """The columns of each moment, (1, n_columns), and of each state, (n_states, n_columns)."""
+    def parts(self) -> list[TermPart]:
+        """Columns of each moment, (1, n_columns), and of the states, (n_states, n_columns)."""
         every = np.eye(self.term.n_columns, dtype=np.float32)
         states = np.vstack([np.zeros_like(every[:1]), every[N_MOMENTS:]])
         return [*((j, every[j : j + 1]) for j in range(N_MOMENTS)), (None, states)]
 
 
-Reader = Coded | Measured
+TermReader = CodedTerm | MeasuredTerm
 
 
-def reader_of(term: Levels | Number) -> Reader:
-    """Return how a predictor is read."""
+def reader_of(term: Levels | Number) -> TermReader:
+    """Return the columns of a predictor by code."""
     if isinstance(term, Levels):
-        return Coded.of_levels(term)
-    return Coded.of_number(term) or Measured(term)
+        return CodedTerm.of_levels(term)
+    return CodedTerm.of_number(term) or MeasuredTerm(term)
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """Gathers the codes of all predictors at once."""
+class CodeReader:
+    """Reads the codes of all predictors."""
 
     levels: list[str]
     whole: list[str]
-    """Numbers that are codes, and their bounds, (k, 1)."""
+    """Whole numbers that are looked up."""
     low: FloatArray
+    """Their smallest values, shape (k, 1)."""
     high: FloatArray
+    """Their largest values, shape (k, 1)."""
     measured: list[Number]
 
     @classmethod
-    def of(cls, terms: Sequence[Levels | Number], readers: Sequence[Reader]) -> Self:
-        """Sort predictors by how they are read."""
+    def of(cls, terms: Sequence[Levels | Number], readers: Sequence[TermReader]) -> Self:
+        """Sort the predictors by type."""
         levels, whole, bounds, measured = [], [], [], []
         for term, reader in zip(terms, readers, strict=True):
-            if isinstance(reader, Measured):
+            if isinstance(reader, MeasuredTerm):
                 measured.append(reader.term)
             elif reader.low is None:
                 levels.append(term.name)
@@ -422,13 +427,14 @@ class Reading:
 
     @property
     def names(self) -> list[str]:
-        """The predictors in the order of their rows of codes."""
+        """Predictors in the order of the rows of `read`."""
         return [*self.levels, *self.whole, *(term.name for term in self.measured)]
 
     def read(self, predictors: Table) -> tuple[Codes, dict[str, list[Float32Array]]] | None:
-        """Return zeros, below them the codes of each predictor, (1 + p, n), and moments.
+        """Return codes, shape (1 + p, n), and the moments of measured predictors.
 
-        None where a number has no code.
+        The first row is zeros, the others are the codes of one predictor each. None if a number
+        has no code.
         """
         numbers = np.empty((len(self.whole), predictors.n_rows))
         for row, name in enumerate(self.whole):
@@ -456,22 +462,22 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
-    """What a row has of a predictor: a row of a table, times a weight."""
+class LookupTable:
+    """What a predictor adds to the linear predictor: a table entry times a weight."""
 
     term: str
-    """The predictor."""
+    """Name of the predictor."""
     moment: int | None
-    """Which moment of a number is the weight; None for 1."""
-    by: str | None
-    """The moderator whose code comes before that of the predictor; None for none."""
+    """Moment of a number that is the weight; None for weight 1."""
+    moderator: str | None
+    """Moderator that the predictor is multiplied by; None without one."""
     table: Float32Array
-    """Of each code of the moderator and each code, shape (codes, codes, r)."""
+    """By code of the moderator and of the predictor, shape (codes, codes, r)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bend:
-    """Features times coefficients, for one table of predictors after the other.
+class LinearPredictor:
+    """The linear predictor: features times coefficients, by look-up tables.
 
     Examples
     --------
@@ -480,25 +486,25 @@ class Bend:
     >>> features, columns = Features.fit(table)
     >>> coefficients = np.ones((features.n_columns, 1), dtype=np.float32)
     >>> coefficients[1] = 3
-    >>> bend = Bend.of(features, coefficients)
-    >>> bend(table)[[0, -1]].tolist(), (columns @ coefficients)[[0, -1]].tolist()
+    >>> predictor = LinearPredictor.of(features, coefficients)
+    >>> predictor(table)[[0, -1]].tolist(), (columns @ coefficients)[[0, -1]].tolist()
     ([[2.0], [0.0]], [[2.0], [0.0]])
     """
 
     features: Features
     coefficients: Float32Array
-    """Of shape (q, r)."""
+    """Shape (q, r)."""
     constant: Float32Array
-    """What the column of ones and the means add, shape (r,)."""
-    reading: Reading
-    entries: tuple[Entry, ...] | None
-    """None where a table would be too large."""
+    """Contribution of the column of ones and the means, shape (r,)."""
+    reading: CodeReader
+    entries: tuple[LookupTable, ...] | None
+    """None if a table would be too large."""
     tables: Float32Array
-    """Those of all entries, one below the other."""
+    """Tables of all entries, one below the other."""
 
     @classmethod
     def of(cls, features: Features, coefficients: Float32Array) -> Self:
-        """Add up what every code, or two of them, adds to each moment."""
+        """Compute the tables from the coefficients, shape (q, r)."""
         readers = [reader_of(term) for term in features.terms]
         entries = _entries(features, coefficients, readers)
         r = coefficients.shape[1]
@@ -508,55 +514,55 @@ class Bend:
             features,
             coefficients,
             (coefficients[0] - features.means.astype(np.float64) @ coefficients).astype(np.float32),
-            Reading.of(features.terms, readers),
+            CodeReader.of(features.terms, readers),
             entries,
             np.ascontiguousarray(np.concatenate(tables)),
         )
 
     def __call__(self, predictors: Table) -> Float32Array:
-        """Return how far each of n rows moves each moment, shape (n, r)."""
+        """Return the linear predictor of each moment in n rows, shape (n, r)."""
         read = None if self.entries is None else self.reading.read(predictors)
         if read is None:
             return np.asarray(self.features.matrix(predictors) @ self.coefficients)
         codes, moments = read
-        own, by, sizes, starts = self._places
-        places = codes[own]
-        places += codes[by] * sizes
-        places += starts
-        weights = np.ones((predictors.n_rows, len(places)), dtype=np.float32)
+        terms, moderators, sizes, starts = self._layout
+        cells = codes[terms]
+        cells += codes[moderators] * sizes
+        cells += starts
+        weights = np.ones((predictors.n_rows, len(cells)), dtype=np.float32)
         for k, entry in enumerate(self.entries or ()):
             if entry.moment is not None:
                 weights[:, k] = moments[entry.term][entry.moment]
-        ends = np.arange(len(weights) + 1, dtype=np.int32) * np.int32(len(places))
+        ends = np.arange(len(weights) + 1, dtype=np.int32) * np.int32(len(cells))
         rows = scipy.sparse.csr_array(
-            (weights.ravel(), np.ascontiguousarray(places.T).ravel(), ends),
+            (weights.ravel(), np.ascontiguousarray(cells.T).ravel(), ends),
             shape=(len(weights), len(self.tables)),
         )
         return np.asarray(rows @ self.tables + self.constant, dtype=np.float32)
 
     @cached_property
-    def _places(self) -> tuple[IntArray, IntArray, Codes, Codes]:
-        """Return rows of codes of each entry and its moderator, its codes and its table's place."""
+    def _layout(self) -> tuple[IntArray, IntArray, Codes, Codes]:
+        """Return for each entry: rows of its codes, number of codes, and start of its table."""
         entries = self.entries or ()
         rows = {name: row for row, name in enumerate(self.reading.names, start=1)}
-        own = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
-        by = [0 if entry.by is None else rows[entry.by] for entry in entries]
+        terms = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
+        moderators = [0 if entry.moderator is None else rows[entry.moderator] for entry in entries]
         shapes = np.array([entry.table.shape[:2] for entry in entries]).reshape(-1, 2)
         ends = np.cumsum(shapes.prod(axis=1))
         return (
-            np.array(own, dtype=np.intp),
-            np.array(by, dtype=np.intp),
+            np.array(terms, dtype=np.intp),
+            np.array(moderators, dtype=np.intp),
             shapes[:, 1:].astype(np.int32),
             np.append(0, ends)[:-1, None].astype(np.int32),
         )
 
 
 def _entries(
-    features: Features, coefficients: Float32Array, readers: Sequence[Reader]
-) -> tuple[Entry, ...] | None:
-    """Return the entries of a row; None where a table would be too large.
+    features: Features, coefficients: Float32Array, readers: Sequence[TermReader]
+) -> tuple[LookupTable, ...] | None:
+    """Return the look-up tables; None if one would be too large.
 
-    The first product of a predictor holds what the predictor adds on its own, too.
+    The table of a predictor's first product includes its main effect.
     """
     alone = {
         (term, moment): columns @ coefficients[at]
@@ -566,21 +572,22 @@ def _entries(
     names, entries = [term.name for term in features.terms], []
     for (moderator, other), at in features.columns_of_products:
         reader = readers[moderator]
-        if isinstance(reader, Measured):
+        if isinstance(reader, MeasuredTerm):
             return None
-        left = reader.columns[:, moderating(features.terms[moderator])]
+        left_part = reader.columns[:, multiplied_columns(features.terms[moderator])]
         linear = features.terms[other].linear
-        own = coefficients[at].reshape(left.shape[1], int(linear.sum()), -1)
+        block = coefficients[at].reshape(left_part.shape[1], int(linear.sum()), -1)
         for moment, columns in readers[other].parts:
-            if len(left) * len(columns) * own.shape[2] > MOST_CELLS:
+            if len(left_part) * len(columns) * block.shape[2] > MAX_CELLS:
                 return None
-            table = np.tensordot(columns[:, linear], np.tensordot(left, own, (1, 0)), (1, 1))
+            table = np.tensordot(columns[:, linear], np.tensordot(left_part, block, (1, 0)), (1, 1))
             table = table.swapaxes(0, 1) + alone.pop((other, moment), np.float32(0))
-            entries.append(Entry(names[other], moment, names[moderator], table))
+            entries.append(LookupTable(names[other], moment, names[moderator], table))
     entries += [
-        Entry(names[term], moment, None, table[None]) for (term, moment), table in alone.items()
+        LookupTable(names[term], moment, None, table[None])
+        for (term, moment), table in alone.items()
     ]
-    if any(entry.table.size > MOST_CELLS for entry in entries):
+    if any(entry.table.size > MAX_CELLS for entry in entries):
         return None
     return tuple(entry for entry in entries if entry.table.any())
 
