@@ -85,11 +85,7 @@ def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
 
 
 class SynthesizerError(Exception):
-<<<<<<< HEAD
-    """Base class of all errors; ``problems`` lists all problems.
-=======
     """Base class of all errors of the package; ``problems`` is a tuple of `Problem`.
->>>>>>> main
 
     Examples
     --------

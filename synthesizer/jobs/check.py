@@ -517,10 +517,5 @@ def _looked_at(
     for why in dict.fromkeys(reasons.values()):
         keys = [f"limits.{key}" for key, other in reasons.items() if other == why]
         are = "are" if len(keys) > 1 else "is"
-<<<<<<< HEAD
-        notes.append(f"{', '.join(keys)} {are} not looked at here ({why})")
-    return limits.only(limits.chosen.keys() - reasons.keys()), notes
-=======
         notes.append(f"{', '.join(keys)} {are} not checked here ({why})")
-    return limits.only(limits.asked.keys() - reasons.keys()), notes
->>>>>>> main
+    return limits.only(limits.chosen.keys() - reasons.keys()), notes

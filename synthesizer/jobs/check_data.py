@@ -526,13 +526,7 @@ def _control_notes(whole: Table, control: Table | None) -> list[str]:
         return []
     if control.n_rows < MIN_PERSONS:
         few = plural(control.n_rows, "record")
-<<<<<<< HEAD
-        raise DataError(
-            f"the control has {few}; name one of {MIN_PERSONS} or more, best of thousands"
-        )
-=======
-        raise DataError(f"the control has {few}; name {FEWEST} or more, if possible thousands")
->>>>>>> main
+        raise DataError(f"the control has {few}; name {MIN_PERSONS} or more, if possible thousands")
     control = control.select(whole.names)
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (

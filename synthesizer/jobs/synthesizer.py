@@ -371,13 +371,8 @@ class Synthesizer:
         if self._sure.plan is not None:
             above = "; ".join(self.exceeded)
             words = f"above a limit (see exceeded): {above}" if above else ""
-<<<<<<< HEAD
         elif self.config.limits.chosen:
-            words = f"the limits of the model are not checked: {_NO_ORIGINAL}"
-=======
-        elif self.config.limits.asked:
             words = f"limits of the model are not checked: {_NO_ORIGINAL}"
->>>>>>> main
         if words:
             warnings.warn(words, stacklevel=4)
 
@@ -674,15 +669,9 @@ def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
         "derived": True,
     }
     relations = find_relations(plan.table, derived=derived)
-<<<<<<< HEAD
-    found = [r for r in relations if r.name not in declared and not is_said[r.key]]
-    if found:
-        named = "; ".join(f"{r.sentence} ({r.key}: {r.text})" for r in found)
-=======
     broken = [r for r in relations if r.name not in declared and not is_kept[r.key]]
     if broken:
-        named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in broken)
->>>>>>> main
+        named = "; ".join(f"{r.sentence} ({r.key}: {r.text})" for r in broken)
         yield (
             f"synthetic rows may break relations of all rows: {named}; to keep them write "
             "forbid=[CONDITION], or variables={NAME: {'follows': CODE}}"

@@ -39,25 +39,11 @@ class Settings(Protocol):
 
 @options
 class Synthesis:
-<<<<<<< HEAD
-    """How the synthetic data were made, on which expected values depend.
-=======
     """How the synthetic data were made, which decides their expected figures.
->>>>>>> main
 
     Parameters
     ----------
     proper : bool
-<<<<<<< HEAD
-        Whether parameters were drawn anew for each dataset. With correct models S_pMSE is then
-        1 + k/n in expectation, as for a new sample, not 1.
-    kept : tuple of str
-        Variables whose original values were kept on purpose.
-    may_keep : bool
-        Whether other variables may have been kept, too; False if a configuration lists them all.
-    redrawn : bool
-        Whether the sample of each dataset was drawn anew by the design of a survey.
-=======
         Whether parameters were drawn again for each dataset. The expected S_pMSE of a correct
         synthesis is then 1 + k/n, that of a new sample, and not 1.
     kept : tuple of str
@@ -66,7 +52,6 @@ class Synthesis:
         Whether other variables may have them, too; False if a configuration lists them.
     redrawn : bool
         Whether each dataset has another sample, drawn by the design of a survey.
->>>>>>> main
     public : tuple of str
         Variables whose levels are a public code list.
     """
@@ -79,11 +64,7 @@ class Synthesis:
 
     @property
     def kind(self) -> dict[str, bool]:
-<<<<<<< HEAD
-        """Properties that determine the combining rule."""
-=======
         """Facts that decide the combining rule."""
->>>>>>> main
         return {"proper": self.proper, "keeps": bool(self.kept), "redrawn": self.redrawn}
 
 

@@ -163,11 +163,7 @@ class Question(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-<<<<<<< HEAD
-        """All its variables."""
-=======
         """All variables of the question."""
->>>>>>> main
         return (self.sensitive, *self.public)
 
     @property
@@ -176,11 +172,7 @@ class Question(Part):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def rows(self, data: Table) -> Table:
-<<<<<<< HEAD
-        """Return the records that it counts, with those of its variables that the data have.
-=======
         """Return the records of the question, with its variables that the data have.
->>>>>>> main
 
         Raises
         ------
@@ -190,13 +182,8 @@ class Question(Part):
         if self.units == "periods":
             if not isinstance(data, PersonView):
                 raise DataError(
-<<<<<<< HEAD
-                    "units: only a panel has periods; describe it under panel of the "
-                    "configuration (--config), or leave units (--periods) out to count rows"
-=======
                     "units: only a panel has periods; write panel in the configuration, or leave "
                     "units out: without a panel each row counts"
->>>>>>> main
                 )
             data = data.panel
         return data.select(name for name in dict.fromkeys(self.names) if name in data)

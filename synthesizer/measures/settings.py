@@ -279,11 +279,7 @@ def known_profile(name: str) -> str:
 
 
 class _Limits(Part):
-<<<<<<< HEAD
-    """Upper limits of figures; a figure above its limit ends the run with exit code 3."""
-=======
     """Upper limits of figures; the exit code of a run is 3 if one is exceeded."""
->>>>>>> main
 
     profile: Annotated[str, AfterValidator(known_profile)] = Field(
         "default",

@@ -225,17 +225,10 @@ def combine(
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
     (m - 1)(1 + U / (B/m))^2 for ``partially`` and ``design``,
     (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for ``redrawn``; ``simple`` and ``proper`` refer to
-<<<<<<< HEAD
-    the normal distribution, unless ``df`` gives the degrees of freedom of the variances.
-    The fully synthetic T may be negative. Then T* = (k/n) U replaces it (Reiter 2002), with the
-    normal distribution: it estimates the variance of the original and does not depend on B. Such
-    estimates need ``n`` and ``k``.
-=======
     the normal distribution, unless ``df`` has the degrees of freedom of the variances.
     The total variance T of ``fully`` may be negative. Then T* = (k/n) U replaces it (Reiter 2002),
     with the normal distribution: the variance in the original alone, without B. It needs ``n`` and
     ``k``.
->>>>>>> main
 
     Parameters
     ----------
@@ -252,11 +245,7 @@ def combine(
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
-<<<<<<< HEAD
-        Names of the estimates; default 1, 2, ...
-=======
         Names of the estimates; by default 1, 2, ...
->>>>>>> main
 
     Returns
     -------
@@ -266,13 +255,8 @@ def combine(
     Raises
     ------
     DataError
-<<<<<<< HEAD
-        With every problem: unequal shapes, negative or missing numbers, a rule that does not
-        fit the number of datasets or records.
-=======
         With all problems: unequal shapes, negative or missing numbers, a rule that does not
         apply to this number of datasets or records.
->>>>>>> main
 
     Examples
     --------

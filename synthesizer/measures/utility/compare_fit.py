@@ -56,31 +56,18 @@ class FitRequest(Part):
     ``family`` is ``ols`` (a number), ``logit`` (two values; models the second level, or 1),
     ``poisson`` (counts) or ``multinomial`` (categories against the first level).
 
-<<<<<<< HEAD
-    ``rule`` is the kind of synthesis: ``simple`` (all values, with fixed parameters),
-=======
     ``rule`` is how the data were synthesised: ``simple`` (all values, with fixed parameters),
->>>>>>> main
     ``design`` (the same, with the variance by the units of a survey in several datasets),
     ``proper`` (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
     datasets), ``partially`` (some values replaced); see `utility.combining`. The default is
     ``design`` for surveys and ``simple`` otherwise.
 
-<<<<<<< HEAD
-    With ``clusters``, such as persons, covariances are cluster-robust ones. With ``weights``
-    estimates maximise the weighted log-likelihood, errors are robust ones and records with weight 0
-    take no part; see `fits.fit_model`. With ``strata`` and ``psu`` errors and degrees of freedom
-    are design-based ones by svy (extra ``survey``), see `survey_design`; ``replicates`` replace
-    them. Datasets without replicate weights have the errors of strata and psu, or robust ones, with
-    a note. Clusters, strata and psu may have different values in original and synthetic data.
-=======
     With ``clusters``, such as persons, covariances are cluster-robust. With ``weights``, estimates
     maximise the weighted log-likelihood, errors are robust, and records of weight 0 are ignored
     (`fits.fit_model`). With ``strata`` and ``psu``, or with ``replicates``, errors and degrees of
     freedom are design-based (extra ``survey``, see `survey_design`). For datasets that lack these
     columns, a note names the errors used. Values of clusters, strata and psu may differ between
     the data.
->>>>>>> main
 
     Examples
     --------
@@ -328,11 +315,7 @@ def compare_fit(
     declared: Declared | None = None,
     **options: Any,
 ) -> FitComparison:
-<<<<<<< HEAD
-    """Return the comparison of coefficients of a model in the original and the synthetic datasets.
-=======
     """Fit a model to the original and to each synthetic dataset, and compare the coefficients.
->>>>>>> main
 
     Parameters
     ----------
@@ -342,15 +325,9 @@ def compare_fit(
         m synthetic datasets.
     formula : str or FitRequest
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
-<<<<<<< HEAD
-        `utility.formulas`. Nothing in it is run as code. Categories have treatment
-        coding with the first level that occurs in the original as reference. Fixed effects of many
-        levels follow ``|`` (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
-=======
         `utility.formulas`. It is not run as code. Categories have treatment coding; the
         reference is the first level in the original. After ``|`` come fixed effects of many levels
         (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
->>>>>>> main
         `synthesizer.measures.utility.fits`; their levels may differ from the original's.
     level : float
         Confidence level of the intervals, in (0, 1).
@@ -372,13 +349,8 @@ def compare_fit(
     Raises
     ------
     DataError
-<<<<<<< HEAD
-        With every problem of the request; if the original has no fit; or if too few synthetic
-        datasets have one. A dataset without a fit is left out, with a note.
-=======
         With all problems of the request, or if the original or too many synthetic datasets have
         no fit. A single dataset without a fit is left out; ``notes`` names it.
->>>>>>> main
 
     Examples
     --------
@@ -619,42 +591,26 @@ def compare_fit_by(
     declared: Declared | None = None,
     **options: Any,
 ) -> dict[tuple[str, ...], FitComparison | DataError]:
-<<<<<<< HEAD
-    """Return the comparison of `compare_fit` for each group of records.
-=======
     """Fit a model to each group of records and compare the coefficients, as `compare_fit`.
->>>>>>> main
 
     Parameters
     ----------
     original, synthetic, formula
         See `compare_fit`.
     by : str or sequence of str
-<<<<<<< HEAD
-        Variables; each combination of values of the original is a group.
-=======
         Variables; each combination of their values in the original is a group.
->>>>>>> main
     level, declared, **options
         See `compare_fit`.
 
     Returns
     -------
     dict
-<<<<<<< HEAD
-        Comparison of each group by its values, or the error why it has none.
-=======
         Comparison of each group, or the reason why there is none, by the values of the group.
->>>>>>> main
 
     Raises
     ------
     DataError, OptionError
-<<<<<<< HEAD
-        With all problems of data, formula and names; not for single groups.
-=======
         With all problems of data, formula and names; a single group without a fit is no error.
->>>>>>> main
 
     Examples
     --------
