@@ -15,7 +15,7 @@ from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.decision import worst_things
 from synthesizer.report.figures import figure_table
-from synthesizer.report.scale import drawn, in_letters, sentence_of
+from synthesizer.report.scale import LEGEND, drawn, in_letters, sentence_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def add_decision(
         words = f"{one.sentence if ending.every else _in_short(one)}\n{in_letters(drawn(one))}"
         ending.say(words.strip(), start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
     ending.say(f"limits: {decided.terms}{f'. {decided.source}' if ending.every else ''}")
-    ending.say("new sample: another sample of the same size from the same population")
+    ending.say(LEGEND)
     told = " ".join(line.sentence for line in lines if ending.every)
     for number, advice in enumerate(worst := worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings

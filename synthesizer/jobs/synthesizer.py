@@ -47,7 +47,7 @@ from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
 from synthesizer.report.blocks import Block, DataTable, Heading
-from synthesizer.report.figures import UNTOLD
+from synthesizer.report.figures import HIDDEN
 
 if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
@@ -264,7 +264,7 @@ class Synthesizer:
     def _settings(self) -> Iterator[tuple[str, str]]:
         for name, value in sorted(self._parameters.items()):
             if value is not {"infer_missing": True}.get(name):
-                yield name, "..." if name in UNTOLD else in_short(value)
+                yield name, "..." if name in HIDDEN else in_short(value)
 
     def _state(self) -> Iterator[str]:
         fitted = self._fitted

@@ -1,9 +1,8 @@
-"""What one test shows: its figure, the interval of it, a limit, and pass, unclear or fail.
+"""The result of one test: figure, interval, limit, and pass, unclear or fail.
 
-The interval decides: all of it above the limit is "fail", all of it at or below is "pass", and an
-interval that contains the limit is "unclear", since too few records decide. Of a figure with a
-lower end alone, such as the largest of many, that end fails, and its value must be within the limit
-to pass.
+The interval decides. Wholly above the limit is "fail", at or below it is "pass". An interval that
+contains the limit is "unclear": there are too few records. A figure with a lower end alone, such as
+the largest of many, fails by that end and passes by its value.
 """
 
 from __future__ import annotations
@@ -16,40 +15,40 @@ from synthesizer.measures.results import CheckFigures
 
 Word = Literal["pass", "unclear", "fail"]
 ORDER: tuple[Word, ...] = ("pass", "unclear", "fail")
-"""From the least grave to the gravest."""
+"""From the best to the worst."""
 RESULTS: Mapping[Word, str] = {
     "pass": "within the limit",
     "unclear": "on both sides of the limit",
     "fail": "above the limit",
 }
 MIN_RECORDS = 100
-"""With fewer, tables and rates have no meaning."""
+"""Records that tables and rates need."""
 _COLUMN = "column "
-"""How the name of a failed check begins where it is a column of compared files."""
+"""Start of the name of a failed check that is about a column."""
 
 
 class Evidence(Row):
-    """What one test shows."""
+    """Result of one test."""
 
     key: str
-    """Of its figure, or of the check that was not made."""
+    """Key of the figure, or of the missing check."""
     test: str = column("Test", "text")
-    word: Word = column("Says", "text")
-    sentence: str = column("Because", "text")
+    word: Word = column("Outcome", "text")
+    sentence: str = column("Reason", "text")
     value: float | None = column("Value", "share", default=None)
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
-    mark: float | None = column("Mark", "share", "what the interval is held against", default=None)
+    mark: float | None = column("Limit", "share", "compared with the interval", default=None)
     fresh: float | None = 0.0
-    """Value of a new sample of the same population: one end of its scale. None if not known."""
+    """Value of a new sample of the same population; None if unknown."""
     released: float | None = None
-    """Value of releasing the original: the other end. None if not known."""
+    """Value of releasing the original; None if unknown."""
     measured: bool = True
     """Whether the test was made."""
     is_weak: bool = False
-    """Whether releasing the original would pass, too: its keys are not informative."""
+    """Whether even releasing the original would pass."""
     decides: bool = True
-    """Whether the word of its line depends on it, by profile and purpose."""
+    """Whether the verdict depends on it, by profile and purpose."""
 
 
 def judged(
@@ -60,9 +59,10 @@ def judged(
     limit: float,
     **fields: Any,
 ) -> Evidence:
-    """Return an interval (value, low, high) and its word by a limit.
+    """Return the outcome of an interval (value, low, high) against a limit.
 
-    The sentence has places for {ends}, {mark} and {result}; ``fields`` are those of `Evidence`.
+    The sentence may contain {ends}, {mark} and {result}; one with "percentage points" has shares
+    times 100. ``fields`` are those of `Evidence`.
 
     Examples
     --------
@@ -76,50 +76,51 @@ def judged(
         word = "fail"
     elif most is not None and most <= limit:
         word = "pass"
-    ends, shown = written(low, high, limit)
-    for place, text in (("{ends}", ends), ("{mark}", shown), ("{result}", RESULTS[word])):
-        sentence = sentence.replace(place, text)
+    ends, shown = written(low, high, limit, in_points="percentage points" in sentence)
+    for slot, text in (("{ends}", ends), ("{mark}", shown), ("{result}", RESULTS[word])):
+        sentence = sentence.replace(slot, text)
     fields |= {"value": value, "low": low, "high": high, "mark": limit}
     return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
 def unclear(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
-    """Return a test that shows nothing; one that was not made (``measured``) names its check."""
+    """Return an unclear test; ``sentence`` of one that was not made names its check."""
     return Evidence(key=key, test=test, word="unclear", sentence=sentence, **fields)
 
 
 def written(
-    low: float | None, high: float | None, limit: float, digits: int = 2
+    low: float | None, high: float | None, limit: float, *, in_points: bool = False
 ) -> tuple[str, str]:
-    """Return an interval and its limit in words, each on its own side of the limit.
+    """Return an interval and its limit as text; rounding moves no end across the limit.
 
     Examples
     --------
     >>> written(-0.001, 0.1, 0.2), written(0.1, 0.2004, 0.2)
     (('0.00 to 0.10', '0.20'), ('0.1000 to 0.2004', '0.2000'))
     """
+    unit, digits = (100, 1) if in_points else (1, 2)
     if low is None or high is None:
-        return "no interval", f"{limit:.{digits}f}"
-    lower, upper, shown = agreeing([low, high], limit, digits)
+        return "no interval", f"{unit * limit:.{digits}f}"
+    lower, upper, shown = agreeing([unit * low, unit * high], unit * limit, digits)
     return (lower if low == high else f"{lower} to {upper}"), shown
 
 
-def percent(share: float) -> str:
-    """Return a limit in percent, such as 0.5 %."""
-    return f"{100 * share:g} %"
+def points(share: float) -> str:
+    """Return a difference of shares as text, such as "0.5 percentage points"."""
+    return f"{100 * share:g} percentage point{'' if share == 0.01 else 's'}"
 
 
-# Tests of what is compared, of any line.
+# Tests of the files, for any line.
 
 
-def of_codes(what: str) -> Evidence:
-    """Return "unclear" for missing values with several codes; ``what`` seems better or worse."""
-    sentence = f"Two files write missing values in different ways, so {what} than it is."
+def of_codes(error: str) -> Evidence:
+    """Return "unclear" for files with different missing codes; ``error`` is the effect of it."""
+    sentence = f"The files have different codes for missing values, so {error} than it is."
     return unclear("unlike", "codes", sentence)
 
 
 def of_columns(results: CheckFigures) -> Iterator[Evidence]:
-    """Yield "unclear" where columns were not compared, which may be the worst ones."""
+    """Yield "unclear" if columns were not compared; these may be the worst."""
     failed = {**results.failed, **results.risk.failed}
     if results.utility is not None:
         failed |= results.utility.failed
@@ -130,7 +131,7 @@ def of_columns(results: CheckFigures) -> Iterator[Evidence]:
 
 
 def of_sizes(results: CheckFigures) -> Iterator[Evidence]:
-    """Yield "unclear" where a file has too few records for any test."""
+    """Yield "unclear" for the files with too few records for any test."""
     copied, utility = results.risk.copied, results.utility
     sizes = {}
     if copied is not None:
@@ -138,8 +139,8 @@ def of_sizes(results: CheckFigures) -> Iterator[Evidence]:
         sizes |= {} if copied.control is None else {"The control": copied.control.n}
     elif utility is not None:
         sizes = {"The original": utility.n, "A synthetic dataset": min(utility.n_synthetic or [0])}
-    for whose, n in sizes.items():
+    for file, n in sizes.items():
         if n < MIN_RECORDS:
             what = "{record}" if n == 1 else "{records}"
-            sentence = f"{whose} has {n:,} {what}; the tests need {MIN_RECORDS}."
+            sentence = f"{file} has {n:,} {what}; the tests need {MIN_RECORDS}."
             yield unclear("few_records", "{records}", sentence)

@@ -1,7 +1,7 @@
-"""The tests behind the lines about a person in the data and about anybody.
+"""Tests of the verdict about a person in the data, and about anybody.
 
-A test of a person compares records in the data with those of a holdout; a test of anybody compares
-the release with a new sample of the same population. ``docs/verdict.md`` has the limits.
+A test of a person compares training records with holdout records. A test of anybody compares the
+release with a new sample of the same population. ``docs/verdict.md`` explains the limits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from synthesizer.measures.evidence import (
     judged,
     of_codes,
     of_columns,
-    percent,
+    points,
     unclear,
-    written,
 )
 from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckFigures, RiskResult
@@ -35,33 +34,36 @@ from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 LimitOf = Callable[[str], float]
 """Returns the limit of a test by the profile."""
 
-TOLERATED = 0.2
+LIMIT_SHARE = 0.2
 """Limit as a share of what releasing the original would add."""
-SMALLEST = 0.02
-"""A difference of shares that is always within the limit: two persons of a hundred."""
-FEW_PERSONS = 5
-"""Persons of a group to whom records may point beyond the holdout, however small it is."""
+MIN_LIMIT = 0.02
+"""Smallest limit of a difference of shares: two persons of a hundred."""
+MIN_GROUP_LIMIT = 5
+"""Smallest limit of a group, in persons."""
 MIN_ATTACKS = 100
 """Attacks that a test needs."""
-MUCH_LARGER = 1.5
-"""Times the records of the original, from which on CAP of a whole dataset is only shown."""
-_KEYS = 3
-"""Keys that a sentence names; others are counted."""
-_WEAK = "Even the original would pass, so this test is not informative: name other keys."
+MAX_SIZE_RATIO = 1.5
+"""Synthetic over original records, up to which CAP decides."""
+_MAX_NAMES = 3
+"""Keys or variables that a sentence names."""
+_NOT_INFORMATIVE = (
+    "These keys reveal little about the target even in the original, so this test is not "
+    "informative. Choose other keys."
+)
 
 
 # A person who is in the data.
 
 
 def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
-    """Yield every test of what a release adds about persons in the data."""
+    """Yield the tests of what a release adds about persons in the data."""
     risk = results.risk
     yield from of_columns(results)
     if risk.unlike:
-        yield of_codes("that risk seems lower")
+        yield of_codes("risk seems lower")
     if risk.copied is None:
         check = "checks.copied_uniques"
-        yield unclear("copied_uniques", "verbatim {records}", check, measured=False)
+        yield unclear("copied_uniques", "copied {records}", check, measured=False)
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
         if copied is not None:
             yield from _of_copies(copied)
@@ -83,7 +85,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
 
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
-    """Yield whether more unique records occur in the synthetic data than a new sample has."""
+    """Yield the test for unique records that occur in the synthetic data more than by chance."""
     key = copied.kind.key
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
@@ -91,7 +93,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
             "control",
             "control",
             f"The control is no new sample. {control.present:,} of its {{records}} equal a unique "
-            f"{{record}} of the original, and chance explains at most {control.most:,}. So every "
+            f"{{record}} of the original; by chance there are at most {control.most:,}. So every "
             "risk seems lower than it is.",
         )
     if alarm is None and not copied.uniques:
@@ -102,16 +104,16 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     word: Word = "pass"
     sentence = (
         f"{row.present:,} of {copied.uniques:,} {unique} occur in the synthetic data. A new sample "
-        f"would have up to {row.most:,} by chance."
+        f"has up to {row.most:,} by chance."
     )
     if alarm is not None:
-        # variables may be kept on purpose where the configuration is unknown
+        # files of others may keep variables on purpose
         word = "fail" if alarm.startswith("ALARM") else "unclear"
         alarm = alarm.removeprefix("ALARM: ").strip()
         sentence = f"{alarm[:1].upper()}{alarm[1:]}."
     yield Evidence(
         key=key,
-        test="verbatim unique {records}",
+        test="copied unique {records}",
         word=word,
         sentence=sentence,
         value=float(row.present),
@@ -122,133 +124,134 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
 
 
 def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
-    """Yield the tests of near-verbatim persons: all, the worst group, repeats, releases."""
-    near, test = risk.further.get("near_verbatim"), "near-verbatim {records}"
-    if not isinstance(near, NearVerbatim):
+    """Yield the tests of near copies: all, the worst group, repeats, releases."""
+    result, test = risk.further.get("near_verbatim"), "near copies"
+    if not isinstance(result, NearVerbatim):
         yield unclear("near_verbatim", test, "checks.near_verbatim", measured=False)
         return
-    yield _pointing("near_verbatim", test, "", near, limit("near_verbatim"))
-    for e in _of_worst_persons(near, limit):
-        # too few of a group to fail, but more than chance explains in all groups together
+    yield _near_copies("near_verbatim", test, "", result, limit("near_verbatim"))
+    for e in _of_few_persons(result, limit):
+        # a group within its limit is shown if chance does not explain it
         if e.word == "fail" or (e.word == "unclear" and e.high is None and (e.low or 0) > 0):
             yield e
     if risk.releases is not None:
-        yield _of_releases(risk.releases, near, limit("near_verbatim"))
+        yield _of_releases(risk.releases, result, limit("near_verbatim"))
 
 
-def _of_worst_persons(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
-    """Yield tests of verbatim records, the worst group and repeats, which must show something."""
-    verbatim, most = near.looks[0], limit("near_verbatim_0")
+def _of_few_persons(result: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
+    """Yield the tests of exact copies, the worst group, nearest records and repeats."""
+    exact, most = result.looks[0], limit("near_verbatim_0")
     yield judged(
         "near_verbatim_0",
-        "verbatim {records} beside the holdout",
-        f"Verbatim {{records}} point to {verbatim.inside:,} of {near.n:,} {{records}} in the data, "
-        f"and to {verbatim.outside:,} of {near.n_outside:,} held out (limit: {percent(most)} "
+        "exact copies",
+        f"{exact.inside:,} of {result.n:,} training {{records}} and {exact.outside:,} of "
+        f"{result.n_outside:,} holdout {{records}} have an exact copy (limit: {points(most)} "
         "more).",
-        (verbatim.excess, verbatim.low, verbatim.high),
+        (exact.excess, exact.low, exact.high),
         most,
-        released=1 - verbatim.outside / near.n_outside,
+        released=1 - exact.outside / result.n_outside,
     )
-    for group in near.groups[:1]:
-        most = max(limit("near_verbatim_group"), FEW_PERSONS / group.n)
+    for group in result.groups[:1]:
+        most = max(limit("near_verbatim_group"), MIN_GROUP_LIMIT / group.n)
         yield judged(
             "near_verbatim_group",
             f"group {group.variable}: {group.group}",
-            f"In the group {group.variable} {group.group}, synthetic {{records}} point to "
-            f"{group.inside:,} of {group.n:,} {{records}}. They point to {group.outside:,} of "
-            f"{group.n_outside:,} held out.",
+            f"In the group {group.variable} {group.group}, {group.inside:,} of {group.n:,} "
+            f"training {{records}} and {group.outside:,} of {group.n_outside:,} holdout "
+            "{records} have a near copy.",
             (group.excess, group.low, None),
             most,
             released=1 - group.outside / max(group.n_outside, 1),
         )
-    loose, most = near.loose, limit("near_verbatim")
-    nearer = judged(
+    nearest, most = result.loose, limit("near_verbatim")
+    e = judged(
         "near_verbatim_loose",
         "nearest {records}",
-        f"Synthetic {{records}} are nearer to {loose.inside:,} of {near.n:,} {{records}} in the "
-        f"data than to any other one, and to {loose.outside:,} of {near.n_outside:,} held out "
-        f"(limit: {percent(most)} more).",
-        (loose.excess, loose.low, None),
+        f"{nearest.inside:,} of {result.n:,} training {{records}} and {nearest.outside:,} of "
+        f"{result.n_outside:,} holdout {{records}} have a synthetic {{record}} that is nearer to "
+        f"them than to any other {{record}} (limit: {points(most)} more).",
+        (nearest.excess, nearest.low, None),
         most,
-        released=1 - loose.outside / near.n_outside,
+        released=1 - nearest.outside / result.n_outside,
     )
-    # to be a little nearer to a person than to the next one is not to point to her
-    yield nearer.model_copy(update={"word": "unclear"}) if nearer.word == "fail" else nearer
+    # a record that is only a little nearer is no near copy
+    yield e.model_copy(update={"word": "unclear"}) if e.word == "fail" else e
     yield judged(
         "near_verbatim_repeats",
         "repeats",
-        f"{near.repeats:,} synthetic {{records}} point to one {{record}} in the data. The largest "
-        f"number of one held out is {near.repeats_outside:,} (limit {near.repeats_by_chance:,}).",
-        (near.repeats, near.repeats, near.repeats),
-        near.repeats_by_chance,
-        fresh=float(near.repeats_outside),
+        f"One training {{record}} has {result.repeats:,} near copies. The largest number of a "
+        f"holdout {{record}} is {result.repeats_outside:,} (limit {result.repeats_by_chance:,}).",
+        (result.repeats, result.repeats, result.repeats),
+        result.repeats_by_chance,
+        fresh=float(result.repeats_outside),
     )
 
 
-def _pointing(key: str, test: str, start: str, near: NearVerbatim, limit: float) -> Evidence:
-    """Judge the look that decides about a limit."""
-    shown = near.telling(limit)
-    several = f" of {near.datasets} datasets" if near.datasets > 1 else ""
-    where = f"{shown.inside:,} of {near.n:,} {{records}} in the data, and to {shown.outside:,} of "
-    where += f"{near.n_outside:,} held out"
-    if near.splits > 1:
-        where = f"{shown.inside:,} of {near.n:,} {{records}} when they are in the data, and to "
-        where += f"{shown.outside:,} when they are held out (mean of {near.splits} random splits)"
-    ends, most = written(100 * shown.low, 100 * shown.high, 100 * limit, 1)
-    n = shown.inside - round(shown.outside * near.n / near.n_outside)
-    copies, near_copies = (ceil(look * near.n) for look in (near.looks[0].noticed, near.noticed))
+def _near_copies(key: str, test: str, start: str, result: NearVerbatim, limit: float) -> Evidence:
+    """Return the test of near copies by the number of differing variables that decides."""
+    shown = result.telling(limit)
+    several = f"the {result.datasets} datasets" if result.datasets > 1 else "the dataset"
+    words = f"{shown.inside:,} of {result.n:,} training {{records}} and {shown.outside:,} of "
+    words += f"{result.n_outside:,} holdout {{records}} have a near copy in {several}"
+    if result.splits > 1:
+        words = f"{shown.inside:,} of {result.n:,} {{records}} have a near copy in {several} as "
+        words += f"training {{records}}, and {shown.outside:,} as holdout {{records}} (mean of "
+        words += f"{result.splits} random splits)"
+    n = shown.inside - round(shown.outside * result.n / result.n_outside)
+    copies, near_copies = (
+        ceil(look * result.n) for look in (result.looks[0].noticed, result.noticed)
+    )
     return judged(
         key,
         test,
-        f"{start}Synthetic {{records}}{several} point to {where}. "
-        f"{'Noticed:' if shown.low > 0 else 'That is'} {abs(n):,} {'fewer' if n < 0 else 'more'} "
-        f"than held out ({ends} %), {{result}} of {most} % ({floor(limit * near.n + 1e-9):,} "
-        f"{{records}}). Copies are noticed from {copies:,} on, near copies from {near_copies:,} "
-        "on.",
+        f"{start}{words}. A near copy agrees with one real {{record}} clearly more than with all "
+        f"others. The difference is {n:,} {{records}} ({{ends}} percentage points), {{result}} of "
+        f"{{mark}} ({floor(limit * result.n + 1e-9):,} {{records}}). The test detects {copies:,} "
+        f"exact copies or {near_copies:,} near copies in 95 of 100 releases.",
         (shown.excess, shown.low, shown.high),
         limit,
-        released=1 - shown.outside / near.n_outside,
+        released=1 - shown.outside / result.n_outside,
     )
 
 
-def _of_releases(together: Together, near: NearVerbatim, limit: float) -> Evidence:
-    """Return the test of all releases together, or of the bound for them."""
+def _of_releases(together: Together, result: NearVerbatim, limit: float) -> Evidence:
+    """Return the test of all releases together, by their counts or by an upper bound."""
     key, test = "releases", "releases together"
     start = f"With {plural(len(together.others), 'other release')} of this source: "
     if together.counted is not None:
-        return _pointing(key, test, start, together.counted, limit)
-    bound = together.bound(near.looks)
+        return _near_copies(key, test, start, together.counted, limit)
+    bound = together.bound(result.looks)
     if bound is None:
-        end = "For one of them near-verbatim {records} were not counted, so there is no bound."
+        end = "Near copies of one of them were not counted, so there is no upper bound."
         return unclear(key, test, f"{start}{end}")
     high, most = agreeing([100 * bound[0]], 100 * limit, 1)
     end = (
-        f"Together they point to at most {high} % more {{records}} in the data than held out "
-        f"(limit {most} %). This bound is the sum of the upper ends of all releases. "
-        "'synthesizer releases SOURCE' lists them; its --not-given-out DIR leaves one out."
+        f"Together they have near copies of at most {high} percentage points more training than "
+        f"holdout {{records}} (limit {most}). This bound is the sum of the upper ends of all "
+        "releases. 'synthesizer releases SOURCE' lists them; --not-given-out DIR leaves one out."
     )
     return judged(key, test, f"{start}{end}", (bound[1], None, bound[0]), limit)
 
 
 def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
-    """Return the test of the target that is guessed most often beside the holdout or a sample."""
-    every, n, where = guessed.guesses, guessed.n, "in the data"
-    beside = f"Of {guessed.n_outside:,} held out it is guessed right for"
+    """Return the test of the guess that gains most over the holdout, or over a new sample."""
+    every, n, side = guessed.guesses, guessed.n, "training"
+    beside = f"and for {{:,}} of {guessed.n_outside:,} holdout {{{{records}}}}"
     if key == "guesses_of_anybody":
-        every, n, where = guessed.gains, guessed.n_outside, "held out"
-        beside = "A new sample guesses it right for"
+        every, n, side = guessed.gains, guessed.n_outside, "holdout"
+        beside = "and from a new sample for {:,}"
 
     def released(guess: Guess) -> float:
         return 1 - guess.beside / guessed.n_outside
 
-    # what nearly everybody has is guessed right by anybody
+    # a value of nearly all persons is guessed right without a release
     guess = next((one for one in every if released(one) > limit), every[0])
     return judged(
         key,
         test,
-        f"Of {guessed.n_guesses} guesses the worst: from {guess.known}, {guess.target} is guessed "
-        f"right for {guess.guessed:,} of {n:,} {{records}} {where}. {beside} {guess.beside:,} "
-        f"(limit: {percent(limit)} more).",
+        f"The most successful of {guessed.n_guesses} guesses is {guess.target} from {guess.known}. "
+        f"It is right for {guess.guessed:,} of {n:,} {side} {{records}}, "
+        f"{beside.format(guess.beside)} (limit: {points(limit)} more).",
         (guess.excess, guess.low, None),
         limit,
         released=released(guess),
@@ -256,27 +259,27 @@ def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
 
 
 def _of_rare_levels(rare: RareValues) -> Evidence:
-    """Return the test of levels of few persons, beside the levels of the holdout."""
+    """Return the test of text levels with few persons, compared with the holdout."""
     shown = {row.variable: row.names for row in rare.variables if row.names}
     n, outside = sum(shown.values()), sum(row.names_outside for row in rare.variables)
-    # a new sample has as many names of the holdout, but for chance
+    # a new sample has as many of the holdout's, apart from chance
     most = outside + 2 * sqrt(n + outside) if rare.has_control else 0.0
-    sentence = f"{n:,} levels that are text, of fewer than {rare.fewer_than} {{records}}, are in "
-    sentence = f"{sentence}the datasets (limit {most:.0f}). Codes that are numbers do not count."
+    sentence = f"{n:,} text levels of fewer than {rare.fewer_than} {{records}} are in the datasets "
+    sentence = f"{sentence}(limit {most:.0f}). Numeric codes are not counted."
     identifying = sum(row.identifying for row in rare.variables)
     low = float(identifying) if identifying > most else None
     if low is not None:
         sentence = f"{sentence} {identifying:,} of them identify single {{records}}."
     if n > most:
         sentence = (
-            f"{sentence} Variables: {listed([*shown], _KEYS)}. Write public: true under a variable "
-            "whose levels are a published list, or group them by rare."
+            f"{sentence} Variables: {listed([*shown], _MAX_NAMES)}. Write public: true under a "
+            "variable whose levels are a published list; group others with rare."
         )
     return judged("rare_levels", RARE_LEVELS.name, sentence, (n, low, n), most)
 
 
 def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
-    """Yield the test of the variable whose exact numbers tell most, if they tell anything."""
+    """Yield the test of the variable with the largest excess of exact numbers, if any."""
     rows = [row for row in rare.variables if row.exact and rare.n_outside]
     beside = rare.n_outside, quantile_of(max(len(rows), 1))
     tests = [(difference(row.exact, rare.n, row.exact_outside, *beside), row) for row in rows]
@@ -285,9 +288,9 @@ def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
         yield judged(
             "exact_numbers",
             f"numbers of {row.variable}",
-            f"The datasets have {row.exact:,} numbers of {row.variable} that only one {{record}} "
-            f"in the data has. They have {row.exact_outside:,} that only one {{record}} held out "
-            f"has (limit: {percent(limit)} more).",
+            f"{row.exact:,} numbers of {row.variable} in the datasets occur in only one training "
+            f"{{record}}, {row.exact_outside:,} in only one holdout {{record}} (limit: "
+            f"{points(limit)} more).",
             (excess, low, None),
             limit,
             released=1 - row.exact_outside / rare.n_outside,
@@ -295,23 +298,23 @@ def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
 
 
 def of_all_rare(results: CheckFigures, key: str, _: float) -> list[Evidence]:
-    """Return the test of levels, or of extremes, of few persons, also of codes."""
+    """Return the test of levels and codes, or of extremes, of few persons."""
     rare = results.risk.further.get("rare_values")
     if not isinstance(rare, RareValues):
         return [unclear(key, "rare values", "checks.rare_values", measured=False)]
     if key == "rare_codes":
         n = sum(row.levels for row in rare.variables)
         sentence = f"{n:,} levels or codes of fewer than {rare.fewer_than} {{records}} are in the "
-        sentence += "datasets (limit 0). Group them by rare."
+        sentence += "datasets (limit 0). Group them with rare."
     else:
         n = sum(row.rare_extremes for row in rare.variables)
         sentence = f"{n:,} smallest or largest numbers equal those of the original (limit 0)."
     return [judged(key, key.replace("_", " "), sentence, (n, n, n), 0.0)]
 
 
-def _mark(released: float | None, least: float = SMALLEST) -> float:
+def _limit(released: float | None, least: float = MIN_LIMIT) -> float:
     """Return the limit of a difference that is ``released`` if the original is released."""
-    return max(TOLERATED * (released or 0.0), least)
+    return max(LIMIT_SHARE * (released or 0.0), least)
 
 
 def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
@@ -320,47 +323,50 @@ def _of_halves(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
         return
     figures = {figure.key: figure for figure in part.differential.figures}
     figure = figures["differential_confidentiality"]
-    mark = _mark(figure.original, least)
+    limit = _limit(figure.original, least)
     interval = (figure.value, figure.low, figure.high)
     if None in interval and figure.value == 0:  # every score is the same in both halves
         interval = (0.0, 0.0, 0.0)
     target = part.scenario.target
-    original = "" if figure.original is None else f"; releasing the original: {figure.original:.2f}"
+    original = ""
+    if figure.original is not None:
+        original = f"; releasing the original: {100 * figure.original:.1f}"
     evidence = judged(
         figure.key,
-        f"half split, {target}",
-        f"Someone with the keys guesses {target} right. The rate of {{records}} in the data less "
-        f"that of others is {{ends}} (limit {{mark}}{original}).",
+        f"train-holdout test, {target}",
+        f"Someone with the keys guesses {target}. The rate of right guesses for training minus "
+        f"holdout {{records}} is {{ends}} percentage points (limit {{mark}}{original}).",
         interval,
-        mark,
+        limit,
         released=figure.original,
     )
-    if figure.original is not None and figure.original <= mark and evidence.word != "fail":
+    if figure.original is not None and figure.original <= limit and evidence.word != "fail":
         # the release cannot reveal more than the original
-        evidence = _weakened(evidence.model_copy(update={"word": "pass"}))
+        evidence = _not_informative(evidence.model_copy(update={"word": "pass"}))
     yield evidence
     worst = part.differential.worst_group
-    if worst is not None and worst.low is not None and worst.low > mark:
+    if worst is not None and worst.low is not None and worst.low > limit:
         yield judged(
             "worst_group",
-            f"half split, worst group of {worst.by}",
-            f"In group {worst.group} of {worst.by} the difference is {{ends}} (limit {{mark}}).",
+            f"train-holdout test, worst group of {worst.by}",
+            f"In group {worst.group} of {worst.by} the difference is {{ends}} percentage points "
+            "(limit {mark}).",
             (worst.difference, worst.low, worst.high),
-            mark,
+            limit,
             released=figure.original,
         )
 
 
-def _weakened(e: Evidence) -> Evidence:
-    """Add that the keys are not informative."""
-    return e.model_copy(update={"sentence": f"{e.sentence} {_WEAK}", "is_weak": True})
+def _not_informative(e: Evidence) -> Evidence:
+    """Return a test with the remark that its keys are not informative."""
+    return e.model_copy(update={"sentence": f"{e.sentence} {_NOT_INFORMATIVE}", "is_weak": True})
 
 
 def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     """Yield the test of the attack that is most successful."""
     attacks = results.risk.attacks
     if attacks is None and "guesses" in results.risk.further and not results.risk.scenarios:
-        return  # there are no keys: every variable is guessed from all others
+        return  # without keys, each variable is guessed from all others
     if attacks is None:
         yield unclear("attack_risk", "attacks", "checks.attacks", measured=False)
         return
@@ -369,10 +375,10 @@ def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
         if attack.n < MIN_ATTACKS or attack.risk is None:
             continue
         sentence = (
-            f"{attack.name.capitalize()}: the success rate of {{records}} in the data less that of "
-            "{records} held out is {ends} (limit {mark})."
+            f"{attack.name.capitalize()}: the advantage on training over holdout {{records}} is "
+            "{ends} of the possible gain (limit {mark})."
         )
-        # where hardly anything is left to gain, a share of it is the noise of a few persons
+        # if little can be gained, a share of it is the noise of a few persons
         most = max(limit("attack_risk"), limit("attack_persons") / (1 - (attack.control_rate or 0)))
         interval = (attack.risk, attack.low, attack.high)
         tests.append(judged("attack_risk", attack.name, sentence, interval, most, released=1.0))
@@ -381,7 +387,7 @@ def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
 
 
 def _of_kinds(results: CheckFigures) -> Iterator[Evidence]:
-    """Yield the tests that kinds of figures bring with them: shares of what is there again."""
+    """Yield the tests that kinds of figures define: shares of what occurs in the synthetic data."""
     for _, figure in results.risk.other_figures:
         kind, value, chance = FIGURES.get(figure.key), figure.value, figure.chance or 0.0
         if kind is not None and kind.test and value is not None:
@@ -391,14 +397,14 @@ def _of_kinds(results: CheckFigures) -> Iterator[Evidence]:
                 kind.test,
                 sentence.replace("{fresh}", f"{chance:.2f}"),
                 (value, *wilson(value, max(figure.n, 1))),
-                chance + _mark((figure.original or 0.0) - chance),
+                chance + _limit((figure.original or 0.0) - chance),
                 fresh=chance,
                 released=figure.original,
             )
 
 
 def _of_careers(results: CheckFigures) -> Iterator[Evidence]:
-    """Yield the tests of careers and of their moves, beside persons that are not in the data."""
+    """Yield the tests of careers and moves of training persons against holdout persons."""
     figures = {figure.key: figure for _, figure in results.risk.other_figures}
     unicity = figures.get("unicity")
     for beyond in map(figures.get, ("careers_beyond", "moves_beyond")):
@@ -406,65 +412,68 @@ def _of_careers(results: CheckFigures) -> Iterator[Evidence]:
             yield _of_figure(
                 beyond,
                 beyond.name,
-                "Being in the data adds {ends} to how well a part of a career predicts the rest "
-                "(limit {mark}).",
+                "A part of a career predicts the rest. The rate for training minus holdout persons "
+                "is {ends} (limit {mark}).",
                 None if unicity is None else unicity.value,
             )
 
 
 def _of_figure(
-    figure: Figure, test: str, sentence: str, released: float | None, least: float = SMALLEST
+    figure: Figure, test: str, sentence: str, released: float | None, least: float = MIN_LIMIT
 ) -> Evidence:
-    """Judge a difference by its share of what releasing the original would add."""
+    """Return the test of a difference by its share of what releasing the original adds."""
     interval = (figure.value, figure.low, figure.high)
-    mark = _mark(released, least)
-    return judged(figure.key, test, sentence, interval, mark, released=released)
+    limit = _limit(released, least)
+    return judged(figure.key, test, sentence, interval, limit, released=released)
 
 
 # Anybody.
 
-_ONE = {"CAP": "CAP, one dataset", "DiSCO": "DiSCO"}
-_SHOWN = {
-    "CAP": "Someone who knows {keys} guesses {target} right at a rate of",
-    "DiSCO": "The keys {keys} disclose {target} for a share of",
+_TESTS = {"CAP": "attribution (CAP)", "DiSCO": "disclosure (DiSCO)"}
+_SENTENCES = {
+    "CAP": "Someone who knows {keys} guesses {target} right in {rate} of cases (correct "
+    "attribution probability, CAP; one dataset).",
+    "DiSCO": "All synthetic {{records}} with the same {keys} have one {target}, the right one, for "
+    "{rate} of the original {{records}} (DiSCO, disclosive in synthetic, correct in original).",
 }
 
 
 def of_anybody(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
-    """Yield every test of what a release shows about anybody, beside a new sample."""
+    """Yield the tests of what a release reveals about anybody, compared with a new sample."""
     guessed, most = results.risk.further.get("guesses"), limit("guesses_of_anybody")
     if isinstance(guessed, Guesses):
         yield _of_guess("guesses_of_anybody", "guesses beyond a new sample", guessed, most)
     scenarios = [part for part in results.risk.scenarios if part.cap is not None and part.cap.fresh]
     copied = results.risk.copied
-    is_larger = copied is not None and max(row.n for row in copied.rows) > MUCH_LARGER * copied.n
+    is_larger = copied is not None and max(row.n for row in copied.rows) > MAX_SIZE_RATIO * copied.n
     for part in scenarios:
-        # a larger file guesses better, whoever made it: a sample of it was looked at above
+        # a larger file guesses better in any case; the test above takes a sample of it
         if not (is_larger and isinstance(guessed, Guesses)):
             yield from _beyond_fresh(part, most)
     if not scenarios and not isinstance(guessed, Guesses):
         check = "checks.cap (with keys and a target)"
-        yield unclear("cap_beyond", "CAP and DiSCO", check, measured=False)
+        yield unclear("cap_beyond", "guesses from keys (CAP, DiSCO)", check, measured=False)
 
 
 def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:
-    """Yield the tests of one dataset and the keys, beside a new sample."""
+    """Yield the tests of one dataset by the keys, compared with a new sample."""
     keys, target = part.scenario.keys, part.scenario.target
-    named = listed(keys, _KEYS)
-    is_weak = False
+    named = listed(keys, _MAX_NAMES)
+    is_marked = False
     for row in () if part.cap is None else part.cap.fresh:
         figure = row.figure
+        shares = [f"{100 * x:.1f} %" for x in (row.synthetic, row.fresh, row.released)]
         evidence = _of_figure(
             figure,
-            f"{row.name}, {target}",
-            f"{_SHOWN[row.name].format(keys=named, target=target)} {row.synthetic:.2f} "
-            f"({_ONE[row.name]}). A new sample has {row.fresh:.2f}, the original "
-            f"{row.released:.2f}. The difference to a new sample is {{ends}} (limit {{mark}}).",
+            f"{_TESTS[row.name]}, {target}",
+            f"{_SENTENCES[row.name].format(keys=named, target=target, rate=shares[0])} A new "
+            f"sample: {shares[1]}; the original: {shares[2]}. The difference from a new sample is "
+            "{ends} percentage points (limit {mark}).",
             figure.original,
             least,
         )
-        # one sentence is enough for the same keys
-        weak = figure.original is not None and figure.original <= _mark(figure.original, least)
-        if weak and not is_weak:
-            evidence, is_weak = _weakened(evidence), True
+        # once for the same keys
+        weak = figure.original is not None and figure.original <= _limit(figure.original, least)
+        if weak and not is_marked:
+            evidence, is_marked = _not_informative(evidence), True
         yield evidence

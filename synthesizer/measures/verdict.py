@@ -1,13 +1,13 @@
-"""May these data be released? Three lines that can be defended, from what the checks found.
+"""May these data be released? A verdict of three lines, from the results of the checks.
 
-1. What the release adds to what an intruder knows about a person who is in the data.
-2. What it shows about anybody, beside what a new sample of the same population shows.
-3. How useful it is.
+1. Risk that the release adds for a person in the data.
+2. Risk for anybody, compared with a new sample of the same population.
+3. Use.
 
-Each line is pass, fail or unclear, and has a reason (`synthesizer.measures.evidence`). A test that
-was not made is "unclear", too: no line passes by default. These are tests of one release. None of
-them proves that an intruder can learn nothing. ``docs/verdict.md`` states where the limits come
-from and how the tests do on files of which the truth is known.
+Each line is pass, fail or unclear, with a reason (`synthesizer.measures.evidence`). A test that was
+not made is "unclear": no line passes by default. The tests are about one release. They do not prove
+that an intruder can learn nothing. ``docs/verdict.md`` has the sources of the limits, and results
+on files with known truth.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
 Subject = Literal["person", "anybody", "use"]
 
 GOOD_MEAN, BAD_MEAN, BAD_TABLE = 3.0, 10.0, 10.0
-"""S_pMSE of pairs: their mean should be below the first, and each below the last."""
+"""Limits of S_pMSE of pairs: the mean passes, the mean fails, a single pair is unclear."""
 GOOD_SAMPLE, BAD_SAMPLE = 1 / 2, 1 / 10
-"""Of the share of the original that a new sample is as good as."""
+"""Limits as shares of what a new sample reaches."""
 GOOD_COEFFICIENTS, BAD_COEFFICIENTS = 2.0, 4.0
-"""Times the share of coefficients that a new sample has beyond 1.96 standard errors."""
+"""Limits as multiples of what a new sample has beyond 1.96 standard errors."""
 GOOD_KEPT, BAD_KEPT = 0.7, 0.5
-"""Of the associations: independent columns keep nothing, a new sample nearly all."""
+"""Limits of the share of associations that are preserved."""
 UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "unseen_pairs": ((0.5, 0.0), (0.25, 0.0)),
     "associations": ((GOOD_KEPT, 0.0), (BAD_KEPT, 0.0)),
@@ -55,10 +55,10 @@ UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "tails": ((0.0, 1.0), (0.0, 2.0)),
     "conditional_spread": ((1.5, 0.0), (2.5, 0.0)),
 }
-"""Beside the holdout: factor of a new sample's value, and what is added; of what is good, and of
-what is not bad."""
+"""Limits of comparisons with the holdout: (factor of a new sample's value, constant that is added),
+for pass and for fail."""
 AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations"})
-"""Tests whose value must reach its mark; others must not exceed it."""
+"""Tests whose value must reach the limit; others must not exceed it."""
 
 COLOURS: Mapping[Word, str] = {"pass": "green", "unclear": "yellow", "fail": "red"}
 TITLES: Mapping[Subject, str] = {
@@ -66,15 +66,15 @@ TITLES: Mapping[Subject, str] = {
     "anybody": "Anybody",
     "use": "Use",
 }
-"""What each line is about."""
+"""Subject of each line."""
 HALVES = ("near_verbatim", "guesses", "attack_risk", "tails")
-"""Tests that need records which the synthesis never saw: a half, or a control file."""
+"""Tests that need holdout records: a half of the data, or a control file."""
 MAIN: Mapping[Subject, str] = {"person": "near_verbatim", "anybody": "guesses_of_anybody"}
-"""The test of each line that is shown where all pass."""
-_NAMED = 2
-"""Findings in the sentence of a line; the others are in its evidence."""
-_SHOWN = 8
-"""Tests that do not decide and are named."""
+"""The test that stands for a line in which all pass."""
+_MAX_FINDINGS = 2
+"""Findings in the sentence of a line."""
+_MAX_NAMES = 8
+"""Names of tests that do not decide."""
 
 
 class VerdictLine(Row):
@@ -83,9 +83,9 @@ class VerdictLine(Row):
     subject: Subject
     title: str = column("About", "text")
     word: Word = column("Verdict", "text")
-    sentence: str = column("Because", "text")
+    sentence: str = column("Reason", "text")
     evidence: tuple[Evidence, ...]
-    """Every test behind it, the gravest first."""
+    """All tests, the worst first."""
 
     @property
     def colour(self) -> str:
@@ -94,14 +94,14 @@ class VerdictLine(Row):
 
     @property
     def decisive(self) -> Evidence | None:
-        """The test that decides; where all pass, the main one. None if nothing was looked at."""
-        told = [e for e in self.evidence if e.decides and e.word == self.word]
+        """The test that decides; if all pass, the main one. None without a test."""
+        candidates = [e for e in self.evidence if e.decides and e.word == self.word]
         main = MAIN.get(self.subject, "") if self.word == "pass" else ""
-        return min(told, key=lambda e: (not e.measured, e.key != main), default=None)
+        return min(candidates, key=lambda e: (not e.measured, e.key != main), default=None)
 
     @property
     def missing(self) -> str:
-        """Which tests that decide were not made; empty where all were."""
+        """Names of decisive tests that were not made; empty if all were made."""
         tests = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
         return f"Not measured: {tests}." if tests else ""
 
@@ -121,19 +121,19 @@ class Verdict(Result):
     terms: str = ""
     """Profile, kind of release and purpose."""
     source: str = ""
-    """Who states the limits, and what else the profile asks."""
+    """Sources of the limits, and other requirements of the profile."""
 
     @property
     def word(self) -> Word:
-        """Worst word of the three lines."""
+        """The worst of the three."""
         return _gravest(line.word for line in self.lines)
 
     @property
     def findings(self) -> tuple[tuple[Subject, Evidence], ...]:
         """Tests that do not pass, the worst first, each with the subject of its line.
 
-        Among equal words, measured tests come first, then the first test of each line. Each figure
-        occurs once, with its worst test.
+        Among equal outcomes, measured tests come first, then the first test of each line. Each
+        figure occurs once, with its worst test.
         """
         ranked = [
             (-ORDER.index(e.word), not e.measured, rank, line.subject, e)
@@ -152,43 +152,43 @@ class Verdict(Result):
 
 
 def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict:
-    """Return the verdict on what the checks found.
+    """Return the verdict on results of the checks.
 
     Parameters
     ----------
     results : CheckResults
         Of a run, or of any files.
     limits : LimitConfig, optional
-        Limits of the steward, which take the place of the marks for their figures.
+        Limits of the steward; they replace those of the package for their figures.
     """
     limits = limits or LimitConfig()
     profile = profiles()[limits.profile]
     limit = partial(profile.limit, release=limits.release)
     sizes = [*of_sizes(results)]
-    found: dict[Subject, list[Evidence]] = {
+    by_subject: dict[Subject, list[Evidence]] = {
         "person": [*sizes, *of_person(results, limit)],
         "anybody": [*sizes, *of_anybody(results, limit)],
         "use": [*sizes, *_of_use(results)],
     }
-    for subject, evidence in found.items():
+    for subject, evidence in by_subject.items():
         deciding = profile.deciding(subject, limits.purpose)
-        for key, test in _ASKED.items():
+        for key, test in _OPTIONAL_TESTS.items():
             if key in (deciding or ()) and all(e.key != key for e in evidence):
                 evidence += test(results, key, limit(key))
-        found[subject] = [
+        by_subject[subject] = [
             e.model_copy(update={"decides": deciding is None or e.key in deciding})
             for e in evidence
         ]
-    for key, own in limits.chosen.items():
+    for key, stated in limits.chosen.items():
         subject = _subject(LIMITS[key][0])
-        others = [e for e in found[subject] if e.key != key]
-        found[subject] = others + _of_limit(results, key, own, is_own=True)
-    lines = tuple(_line(subject, found[subject], results.risk.units) for subject in TITLES)
+        others = [e for e in by_subject[subject] if e.key != key]
+        by_subject[subject] = others + _of_limit(results, key, stated, of_steward=True)
+    lines = tuple(_line(subject, by_subject[subject], results.risk.units) for subject in TITLES)
     shown = (e for line in lines for e in line.evidence if e.measured and not e.decides)
     words = [e.test if e.word == "pass" else f"{e.test} ({e.word})" for e in shown]
     terms = f"profile {limits.profile}, {limits.release} release, for {limits.purpose}"
     if words:
-        terms += f". Shown, does not decide: {listed([*dict.fromkeys(words)], _SHOWN)}"
+        terms += f". Reported, not decisive: {listed([*dict.fromkeys(words)], _MAX_NAMES)}"
     source = f"Limits of {profile.source}. {profile.note}".strip()
     return Verdict(lines=lines, terms=terms, source=source)
 
@@ -222,30 +222,30 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
     deciding = [e for e in every if e.decides]
     word = _gravest(e.word for e in deciding)
     if word == "pass":
-        told = [e.sentence for e in deciding]
+        reasons = [e.sentence for e in deciding]
     else:
-        told = [e.sentence for e in deciding if e.word == word and e.measured][:_NAMED]
-        told += _not_measured([e for e in deciding if not e.measured])
+        reasons = [e.sentence for e in deciding if e.word == word and e.measured][:_MAX_FINDINGS]
+        reasons += _not_measured([e for e in deciding if not e.measured])
     return VerdictLine(
         subject=subject,
         title=TITLES[subject],
         word=word,
-        sentence=in_units(" ".join(told), units),
+        sentence=in_units(" ".join(reasons), units),
         evidence=tuple(every),
     )
 
 
 def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
-    """Say which tests were not made, and what makes them."""
+    """Yield sentences on the tests that were not made, and how to turn them on."""
     if missing:
         remedies = dict.fromkeys(e.sentence for e in missing)
-        yield f"Not measured: {', '.join(e.test for e in missing)}. Needs {', '.join(remedies)}."
+        yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
     if any(e.key in HALVES for e in missing):
-        yield "Files need a control, too: {records} that the synthesis never saw."
+        yield "Checks of files need a control: holdout {records}, to which no model was fitted."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
-    """Return the gravest word; without any nothing was measured."""
+    """Return the worst outcome; "unclear" without any."""
     return max(words, key=ORDER.index, default="unclear")
 
 
@@ -256,35 +256,37 @@ def _of_use(results: CheckFigures) -> Iterator[Evidence]:
     utility = results.utility
     yield from of_columns(results)
     if utility is not None and utility.unlike:
-        yield of_codes("that utility seems worse")
+        yield of_codes("utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
-    beside = further.get("unseen")
-    made = _of_unseen(beside) if isinstance(beside, Unseen) else _of_training(results, further)
-    yield from made
+    unseen = further.get("unseen")
+    if isinstance(unseen, Unseen):
+        yield from _of_unseen(unseen)
+    else:
+        yield from _of_training(results, further)
     regressions = further.get("regressions")
     if isinstance(regressions, Regressions) and regressions.rows:
         fresh = regressions.expected_shares[1]
         yield _between(
             "regressions_beyond",
             "regressions",
-            "{value}% of regression coefficients differ by more than 1.96 standard errors from the "
-            "original's",
+            "{value}% of regression coefficients differ from the original's by more than 1.96 "
+            "standard errors",
             regressions.beyond or 0.0,
             (GOOD_COEFFICIENTS * fresh, BAD_COEFFICIENTS * fresh),
             fresh,
         )
 
 
-def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
-    """Yield the worst look of each kind; the training records are a new sample of the holdout's."""
-    for look in beside.worst:
+def _of_unseen(unseen: Unseen) -> Iterator[Evidence]:
+    """Yield the worst comparison of each kind; training records count as a new sample."""
+    for look in unseen.worst:
         good, bad = (times * look.fresh + more for times, more in UNSEEN[look.key])
         test = LOOKS[look.key].title
         yield _between(look.key, test, look.sentence, look.value, (good, bad), look.fresh)
 
 
 def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[Evidence]:
-    """Yield what tables of pairs say beside the training records, where there is no holdout."""
+    """Yield the tests of two-way tables against the training records, without a holdout."""
     utility = results.utility
     yield unclear("tails", "tails and impossible {records}", "checks.unseen", measured=False)
     sample = further.get("equivalent_sample")
@@ -293,13 +295,13 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
         yield _between(
             "equivalent_sample",
             LOOKS["unseen_pairs"].title,
-            "Pairs of variables are as accurate as in a random {value}% of the original",
+            "Two-way tables are as accurate as those of a random {value}% of the original",
             sample.sample,
             (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
             fresh,
         )
     else:
-        remedy = "checks.equivalent_sample, a measure of utility"
+        remedy = "checks.equivalent_sample"
         yield unclear("equivalent_sample", LOOKS["unseen_pairs"].title, remedy, measured=False)
     if utility is None:
         return
@@ -309,8 +311,8 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
     if mean is not None:
         yield _between(
             "mean_two_way",
-            "tables of pairs",
-            "Tables of pairs have a mean S_pMSE of {value}",
+            "two-way tables",
+            "The mean S_pMSE of two-way tables (distance from the original; 1 is ideal) is {value}",
             mean,
             (GOOD_MEAN * scale, BAD_MEAN * scale),
             utility.fresh,
@@ -327,21 +329,21 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
     yield from _of_associations(utility)
 
 
-def _associations_kept(utility: UtilityResult) -> float | None:
-    """Return the share that is left of what goes together in the original; None without any."""
+def _associations_preserved(utility: UtilityResult) -> float | None:
+    """Return the preserved share of the original's associations; None without any."""
     rows = () if utility.tables is None else utility.tables.rows
     return kept_share((r.v_original, r.v_synthetic) for r in rows if r.v_original is not None)
 
 
 def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
-    """Yield how much is left of what goes together in the original."""
-    kept = _associations_kept(utility)
-    if kept is not None:
+    """Yield the test of associations."""
+    share = _associations_preserved(utility)
+    if share is not None:
         yield _between(
             "associations",
             LOOKS["associations"].title,
-            "{value}% of the associations between variables are kept",
-            kept,
+            "{value}% of the associations between variables are preserved",
+            share,
             (GOOD_KEPT, BAD_KEPT),
         )
 
@@ -357,52 +359,53 @@ def _between(
     test: str,
     sentence: str,
     value: float,
-    marks: tuple[float, float],
+    limits: tuple[float, float],
     fresh: float | None = None,
 ) -> Evidence:
-    """Judge by two marks: within the first it is good, beyond the second bad.
+    """Return the test of a value by two limits: of pass, and of fail.
 
-    ``sentence`` has a place for the {value}; what a new sample has and the limit are added.
+    ``sentence`` contains {value}; limit and value of a new sample are added.
     """
-    good, bad = marks
+    good, bad = limits
     sign, least = (-1, "least") if key in AT_LEAST else (1, "most")
     word: Word = (
         "pass" if sign * (value - good) <= 0 else "fail" if sign * (value - bad) > 0 else "unclear"
     )
     unit, percent = (100, "%") if "{value}%" in sentence else (1, "")
-    told = [sign * unit * x for x in (value, fresh) if x is not None]
-    shown, *beside, mark = (x.removeprefix("-") for x in agreeing(told, sign * unit * good, 1))
-    sample = f". A new sample has {beside[0]}{percent}" if beside else ""
-    sentence = f"{sentence.replace('{value}', shown)}{sample} (limit: at {least} {mark}{percent})."
+    numbers = [sign * unit * x for x in (value, fresh) if x is not None]
+    shown, *sample, limit = (x.removeprefix("-") for x in agreeing(numbers, sign * unit * good, 1))
+    limit = f"limit: at {least} {limit}{percent}"
+    limit += f"; a new sample: {sample[0]}{percent}" if sample else ""
+    sentence = f"{sentence.replace('{value}', shown)} ({limit})."
     fields: dict[str, Any] = {"value": value, "mark": good, "fresh": fresh}
     return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
-# Tests that a profile, a purpose or the steward asks for.
+# Tests that a profile, a purpose or the steward requires.
 
 
 def _of_limit(
-    results: CheckFigures, key: str, limit: float, *, is_own: bool = False
+    results: CheckFigures, key: str, limit: float, *, of_steward: bool = False
 ) -> list[Evidence]:
-    """Judge every figure with a limit: by its interval, where it has one.
+    """Return the test of each figure with this limit, by its interval if there is one.
 
-    The steward's own limit (``is_own``) fails by the value, as exit code 3 does.
+    A limit of the steward (``of_steward``) fails by the value, like exit code 3.
     """
     measure, kind, stated = LIMITS[key]
-    test = f"limits.{key}" if is_own else kind.name
+    test = f"limits.{key}" if of_steward else kind.name
     evidence = []
-    for place, figure in results.limited(key):
-        where = f"{kind.title[:1].upper()}{kind.title[1:]}{f' ({place})' if place else ''}"
+    for about, figure in results.limited(key):
+        title = f"{kind.title[:1].upper()}{kind.title[1:]}{f' ({about})' if about else ''}"
         value = None if figure is None else getattr(figure, stated.judged)
         if figure is None or value is None:
-            word: Word = "fail" if is_own else "unclear"
-            words = f"{where} could not be computed." if is_own else f"checks.{measure.check}"
+            word: Word = "fail" if of_steward else "unclear"
+            words = f"{title} could not be computed." if of_steward else f"checks.{measure.check}"
             evidence.append(
-                Evidence(key=key, test=test, word=word, sentence=words, measured=is_own)
+                Evidence(key=key, test=test, word=word, sentence=words, measured=of_steward)
             )
             continue
         if limit == inf:
-            words = f"{where}: {value:.3f}. The profile sets no limit."
+            words = f"{title}: {value:.3f}. The profile sets no limit."
             evidence.append(unclear(key, test, words, value=value))
             continue
         low, high = figure.low, figure.high
@@ -414,8 +417,8 @@ def _of_limit(
         e = judged(
             key,
             test,
-            f"{where}: {text}{ends}, limit {shown}.{new}",
-            (value, value if is_own else low, high),
+            f"{title}: {text}{ends}, limit {shown}.{new}",
+            (value, value if of_steward else low, high),
             limit,
             fresh=figure.new_sample,
             released=figure.original,
@@ -425,7 +428,7 @@ def _of_limit(
 
 
 def _of_structure(results: CheckFigures, key: str, _: float) -> list[Evidence]:
-    """Judge whether the variables of the original are there, of its kinds and with its codes."""
+    """Return the test that variables, kinds and missing codes equal the original's."""
     if results.utility is None:
         return [unclear(key, "structure", "checks of utility", measured=False)]
     faults = [*(e.sentence for e in of_columns(results)), *results.unlike]
@@ -435,30 +438,30 @@ def _of_structure(results: CheckFigures, key: str, _: float) -> list[Evidence]:
 
 
 def _of_relations(results: CheckFigures, key: str, limit: float) -> list[Evidence]:
-    """Judge whether associations were kept, where none should be."""
-    kept = None if results.utility is None else _associations_kept(results.utility)
-    if kept is None:
+    """Return the test of associations for a purpose that forbids them."""
+    share = None if results.utility is None else _associations_preserved(results.utility)
+    if share is None:
         return [unclear(key, "relations", "checks.two_way", measured=False)]
-    words = f"{kept:.0%} of the associations between variables are kept, limit {limit:.0%}."
-    return [judged(key, key, words, (kept, kept, kept), limit)]
+    words = f"{share:.0%} of the associations between variables are preserved (limit {limit:.0%})."
+    return [judged(key, key, words, (share, share, share), limit)]
 
 
 _BY_FIGURE = (
     "membership", "identity_disclosure", "replicated_uniques", "disco", "mean_two_way",
     "worst_two_way", "worst_one_way",
 )  # fmt: skip
-_ASKED: Mapping[str, Callable[[CheckFigures, str, float], list[Evidence]]] = {
+_OPTIONAL_TESTS: Mapping[str, Callable[[CheckFigures, str, float], list[Evidence]]] = {
     **dict.fromkeys(_BY_FIGURE, _of_limit),
     "rare_codes": of_all_rare,
     "rare_extremes": of_all_rare,
     "structure": _of_structure,
     "relations": _of_relations,
 }
-"""Tests that are made only where a profile or a purpose names them."""
+"""Tests that a profile or a purpose names."""
 
 
 def _subject(measure: Measure) -> Subject:
-    """Return the line that a limit belongs to."""
+    """Return the line of a limit."""
     if measure.axis == "utility":
         return "use"
     is_personal = measure.of_person or measure.family in ("splits", "halves")

@@ -1,4 +1,4 @@
-"""The last sections: further measures, facts of the run, all figures, and a glossary."""
+"""The last sections: further measures, the run, all figures, glossary."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from synthesizer.report.blocks import (
     Words,
     section,
 )
+from synthesizer.report.charts import el
 from synthesizer.report.expected import expected_of
 from synthesizer.report.figures import CATALOGUE, figure_table, result_blocks
+from synthesizer.report.page import slug
 from synthesizer.report.record import Record, StepEntry
 from synthesizer.report.risk import in_words
 
 
 def further_risk(record: Record) -> Section | None:
-    """Return measures of risk that no other section shows."""
+    """Return the section of measures of risk without a section of their own."""
     risk = record.results.risk
     further = [(key, result) for key, result in risk.further.items()]
     further += [
@@ -40,13 +42,13 @@ def further_risk(record: Record) -> Section | None:
 
 
 def further_utility(record: Record) -> Section | None:
-    """Return measures of utility that no other section shows."""
+    """Return the section of measures of utility without a section of their own."""
     utility = record.results.utility
     return _further("utility", [] if utility is None else utility.further.items(), record.units)
 
 
 def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -> Section | None:
-    """Return a section of results in their default form; None without results."""
+    """Return a section of results as figures and tables; None without results."""
     blocks = [
         block
         for key, result in results
@@ -59,31 +61,31 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
     return Section(
         anchor=f"further-{axis}",
         title=f"Further measures of {axis}",
-        lead="Measures without a part of their own.",
+        lead="Measures without a section of their own.",
         blocks=[*blocks, CATALOGUE],
     )
 
 
-_LISTED = 12
-_KEPT = "see manifest.json, which is as confidential as the data"
+_MIN_SORTABLE = 12
+_IN_MANIFEST = "see manifest.json, which is as confidential as the data"
 
 
 @section(
     "run",
-    "What was run",
-    "Data, chain of models, configuration and versions, so that it can be done again.",
+    "The run",
+    "Data, models, configuration and versions: all that is needed to repeat the run.",
 )
 def run_section(record: Record) -> Iterator[Block]:
-    """Yield the run's facts; seed and key are never among them."""
+    """Yield the facts of the run, without seed and key."""
     manifest = record.manifest
     versions = [("Python", manifest.python), *manifest.packages.items()]
-    yield _pairs("The run", "What", "Value", _facts(record))
+    yield _pairs("Facts of the run", "Fact", "Value", _facts(record))
     yield from (Note(note) for note in manifest.notes)
     if manifest.chain:
         yield _chain(manifest.chain)
     if manifest.after:
         yield Heading("After the synthesis")
-        yield Words(["Before the checks and the files, in this order:", *manifest.after])
+        yield Words(["Steps before checks and output, in this order:", *manifest.after])
     if manifest.config:
         yield from _configuration(manifest.config)
     yield _pairs("Versions", "Package", "Version", versions)
@@ -104,8 +106,8 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         persons = [("Original persons", f"{panel.persons:,}"), ("Periods", f"{panel.periods:,}")]
     if manifest.groups is not None:
         persons = [(f"Original {manifest.groups.unit}s", f"{manifest.n_groups:,}")]
-    public = "none: reproducible from the seed alone, for public data only"
-    key = public if manifest.random_key == NO_KEY else _KEPT
+    no_key = "none: reproducible from the seed alone, for public data only"
+    key = no_key if manifest.random_key == NO_KEY else _IN_MANIFEST
     return [
         ("Data", manifest.data.origin),
         ("Original records", f"{manifest.data.rows:,}"),
@@ -114,7 +116,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
         (f"{record.drawn_units.capitalize()} in each", f"{manifest.rows:,}"),
         ("Checked" if record.of_files else "Made", manifest.created),
-        *([] if record.of_files else [("Seed", _KEPT), ("Secret of the draws", key)]),
+        *([] if record.of_files else [("Seed", _IN_MANIFEST), ("Key for exact repetition", key)]),
         ("SHA-256 of the data", manifest.data.sha256),
     ]
 
@@ -122,7 +124,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
 def _chain(steps: Sequence[StepEntry]) -> DataTable:
     names = [step.variable for step in steps]
     return DataTable(
-        caption="The chain: each variable is drawn from its model given its predictors",
+        caption="Models: each variable is drawn from its model, given its predictors",
         columns=["Variable", "Kind", "Model", "Model of missing codes", "Predictors"],
         forms=("text",) * 5,
         rows=[
@@ -131,11 +133,11 @@ def _chain(steps: Sequence[StepEntry]) -> DataTable:
                 step.kind,
                 " of ".join([step.model, *step.base]),
                 step.model_of_missing_codes,
-                _predictors(step, names[:place]),
+                _predictors(step, names[:number]),
             ]
-            for place, step in enumerate(steps)
+            for number, step in enumerate(steps)
         ],
-        sortable=len(steps) > _LISTED,
+        sortable=len(steps) > _MIN_SORTABLE,
     )
 
 
@@ -146,7 +148,7 @@ def _predictors(step: StepEntry, before: Sequence[str]) -> str:
 
 
 def _configuration(config: Mapping[str, Any]) -> Iterator[Block]:
-    shown = {**config, "seed": _KEPT} if "seed" in config else dict(config)
+    shown = {**config, "seed": _IN_MANIFEST} if "seed" in config else dict(config)
     text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=90)
     yield Heading("Configuration")
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)
@@ -155,25 +157,24 @@ def _configuration(config: Mapping[str, Any]) -> Iterator[Block]:
 @section(
     "figures",
     "All figures",
-    "Everything that was computed, with what it means and which direction is good.",
+    "All computed figures with meaning and direction.",
 )
 def figures_section(record: Record) -> Iterator[Block]:
-    """Yield every figure that was computed, with its meaning and direction."""
+    """Yield all figures with meaning and direction."""
     parts = record.results.risk.scenarios
     scenarios = {
-        risks.scenario.label: f"scenario {place} ({risks.scenario.target})"
-        for place, risks in enumerate(parts, start=1)
+        risks.scenario.label: f"scenario {number} ({risks.scenario.target})"
+        for number, risks in enumerate(parts, start=1)
     }
     words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
     if words:
         yield Words(words)
     yield figure_table(
-        [(scenarios.get(place, place), figure) for place, figure in record.results.figures],
+        [(scenarios.get(about, about), figure) for about, figure in record.results.figures],
         record.units,
-        "All figures; the baseline is what guessing without a release achieves; chance is what a "
-        "release gives that has nothing to do with the persons or, for utility, what is expected "
-        "of a right synthesis (by a tree: of a new sample); the original is what releasing it as "
-        "it is would give",
+        "All figures. Baseline: guessing without a release. Chance: a release that is unrelated to "
+        "the persons; for utility that of a right synthesis (of a tree: a new sample). "
+        "Original: releasing the original",
     )
 
 
@@ -181,37 +182,70 @@ _TERMS = (
     ("Synthetic data", "Records drawn from models that were fitted to the original."),
     ("Training records", "Records that the models were fitted to."),
     ("Holdout records", "Records of the same population that the models were not fitted to."),
-    ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
-     "right; it is what figures of utility are compared with."),
+    ("Right synthesis", "Independent draws from the true model of the population. Figures of "
+     "utility are compared with it."),
     ("New sample", "Another sample of the same size from the same population."),
-    ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
-     "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
-     "as the original, 0.80 is expected of one dataset and 0.91 of five."),
-    ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
+    ("Near copy", "A synthetic record that agrees with one real record in most variables, and "
+     "clearly more than with any other. It points to this record; also called near-verbatim."),
+    ("Train-holdout test", "The models are fitted to one half of the data; the risks of both "
+     "halves are compared."),
+    ("Overlap", "Share that two confidence intervals have in common. 1: equal; below 0: no "
+     "contact. The expectation of a right synthesis is below 1: with fixed parameters and as many "
+     "records as the original, 0.80 for one dataset and 0.91 for five."),
+    ("Keys and target", "Variables that an intruder knows, and the variable that the intruder "
+     "wants to learn."),
     ("Baseline", "Result of guessing without a release. For CAP: guesses by the distribution of "
      "the target in the original (Taub et al. 2018, eq. 5)."),
-    ("Chance", "Result of a release that has nothing to do with the persons. For CAP: the same "
-     "matches with targets of random persons. Above it the keys reveal something of the target."),
+    ("Chance", "Result of a release that is unrelated to the persons. For CAP: the same matches "
+     "with targets of random persons. Values above it show that keys reveal the target."),
     ("95 % interval", "It contains the true value in 95 of 100 cases."),
+    ("CAP", "Correct attribution probability: share of records for which someone with the keys "
+     "guesses the target right. Lower is safer."),
+    ("TCAP", "Targeted CAP: the same, if guesses are made only where synthetic records agree."),
+    ("DiSCO", "Disclosive in synthetic, correct in original: share of original records whose keys "
+     "have one target in the synthetic data, the right one. Lower is safer."),
+    ("repU", "Replicated uniques: share of original records whose keys are unique in the original "
+     "and in the synthetic data. Lower is safer."),
+    ("UiOiS", "Share of original records whose keys are unique in the original and occur in the "
+     "synthetic data. Lower is safer."),
+    ("SUDA", "Special unique detection algorithm: scores of records that few variables make "
+     "unique. DIS is the probability that a unique match is right."),
+    ("AUC", "Area under the ROC curve of a prediction: 0.5 is guessing, 1 is certainty."),
+    ("pMSE", "Propensity score mean squared error: 0 if a model cannot distinguish synthetic from "
+     "original records."),
+    ("SPECKS", "Largest distance between the propensity scores of both files: 0 equal, 1 apart."),
+    ("PO50", "Percentage points of records above 50 % whose file a model predicts right."),
+    ("ROE", "Ratio of estimates of two tables: 1 if they are equal."),
 )  # fmt: skip
+_PLAIN_TERMS = 12
+"""Number of terms before the short names."""
 
 
 @section(
     "reading",
     "How to read this report",
-    "Shares are from 0 to 1, never percent. A dash says that there is no value.",
+    "Shares in tables are from 0 to 1. A dash means: no value.",
 )
 def reading_section(record: Record) -> Iterator[Block]:
     """Yield a short glossary with the expectations of the run."""
-    expected = expected_of(record).sentence
-    s_pmse = ("S_pMSE", f"{expected} Lower is better.")
     yield Words(
         [
-            "No single figure says that data are safe or good. Look whether the figures of risk "
-            "stay near baseline and chance, whether the pairs that researchers will use are near "
-            "enough, and decide for the use that is planned. Figures that could not be computed "
-            "are no good news."
+            "No single figure proves that data are safe or useful. Compare the figures of risk "
+            "with baseline and chance, and the pairs of variables that researchers need with "
+            "their limits. Decide for the planned use. A missing figure is not a good result."
         ]
     )
-    caption = "Words of this report; what each figure is stands under All figures"
-    yield _pairs(caption, "Word", "Meaning", [s_pmse, *_TERMS])
+    terms = [
+        (el("span", {"id": slug(name)}, name), meaning)
+        for name, meaning in (*glossary(record).items(), *_TERMS[:_PLAIN_TERMS])
+    ]
+    yield _pairs("Glossary; All figures has the meaning of each figure", "Term", "Meaning", terms)
+
+
+def glossary(record: Record) -> dict[str, str]:
+    """Return the meaning of each short name of the report."""
+    s_pmse = (
+        "Standardised propensity score mean squared error: distance of two tables over that of a "
+        f"right synthesis. {expected_of(record).sentence} Lower is better."
+    )
+    return {"S_pMSE": s_pmse, **dict(_TERMS[_PLAIN_TERMS:])}

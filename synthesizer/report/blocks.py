@@ -1,7 +1,4 @@
-"""What is shown of anything, for page, notebook and screen, which print the same blocks.
-
-A table is made of typed rows, whose columns say what they are; numbers are written in one way.
-"""
+"""Blocks that page, notebook and screen print: tables, charts, notes, and formats of numbers."""
 
 from __future__ import annotations
 
@@ -18,24 +15,24 @@ from pydantic import BaseModel
 from synthesizer.measures.figure import Column, columns
 
 Cell = str | int | float | None
-"""What a table shows; None is shown as a dash and read as "not available"."""
+"""Cell of a table; None is shown as a dash."""
 
 Form = Literal["text", "count", "figure", "share", "p"]
-"""How a column is written: as it is, 1,234, 0.1234, 0.123 (never percent), p-value."""
+"""Format of a column: text, 1,234, 0.1234, 0.123 (never percent), p-value."""
 NUMBERS: Sequence[Form] = ("figure",) * 8
 """Forms of columns of numbers."""
 
 
-_WORTH_SORTING = 5
+_MIN_SORTABLE = 5
 """Rows from which a table can be sorted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table; numbers go to the right, and its columns can be sorted where that helps."""
+    """A table; numbers are right-aligned."""
 
     caption: str
-    """What it shows; read out before the table."""
+    """Its content; read aloud before the table."""
     columns: Sequence[str]
     """Headings."""
     forms: Sequence[Form]
@@ -46,19 +43,18 @@ class DataTable:
     highlight: Sequence[int] = ()
     """Rows that need attention."""
     stacks: bool = False
-    """Whether rows become blocks on a narrow screen, each cell under its column's name; for tables
-    that end in a sentence, which would be out of sight."""
+    """Whether rows become blocks on a narrow screen, for tables with sentences."""
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
     "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
     "interval": "text", "p": "p",
 }  # fmt: skip
-"""How the form of a result's column is written."""
+"""Format of each kind of column of a result."""
 
 
 class Added(NamedTuple):
-    """A column that the rows do not name themselves."""
+    """A column that the rows do not declare."""
 
     heading: str
     form: Form
@@ -74,11 +70,10 @@ def row_table(
     highlight: Sequence[int] = (),
     labels: tuple[str, Sequence[str]] | None = None,
 ) -> DataTable:
-    """Return a table of rows that name their columns; it can be sorted from five rows on.
+    """Return a table of rows by their declared columns; it can be sorted from five rows on.
 
-    ``names`` are the columns that are shown, all of the rows where empty, and ``more`` those after
-    them. ``labels`` are heading and cells of a first column that names the rows. The caption is
-    what the rows say of themselves where none is given.
+    ``names`` are the columns, by default all, and ``more`` those after them. ``labels`` are heading
+    and cells of a first column. The default caption is the description of the row type.
 
     Examples
     --------
@@ -104,7 +99,7 @@ def row_table(
         columns=[column.heading for column in listed],
         forms=[column.form for column in listed],
         rows=cells,
-        sortable=len(rows) >= _WORTH_SORTING,
+        sortable=len(rows) >= _MIN_SORTABLE,
         highlight=highlight,
     )
 
@@ -119,7 +114,7 @@ def _added(column: Column) -> Added:
 
 
 def _cell(value: Any) -> Cell:
-    """Return what a table shows of a value."""
+    """Return a value as a cell."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
@@ -129,7 +124,7 @@ def _cell(value: Any) -> Cell:
 
 
 def first_rows(table: DataTable, most: int) -> DataTable:
-    """Return the first rows of a table, whose caption says of how many."""
+    """Return the first rows of a table; the caption has the number of all."""
     if len(table.rows) <= most:
         return table
     caption = f"{table.caption}, the first {most} of {len(table.rows):,}"
@@ -137,7 +132,7 @@ def first_rows(table: DataTable, most: int) -> DataTable:
 
 
 def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
-    """Return single values with what they are, one below the other."""
+    """Return a table of named values."""
     return DataTable(
         caption=caption, columns=("Figure", "Value"), forms=("text", "figure"), rows=values
     )
@@ -145,25 +140,24 @@ def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A picture with what stands for it where it cannot be seen."""
+    """A picture with its text alternative."""
 
     title: str
     svg: Markup
-    """Its colours are classes of the style sheet, so that it follows light and dark."""
+    """Its colours are classes of the style sheet."""
     reads: str
-    """One or two sentences for a reader who is no statistician: what is to be seen, which
-    direction is good, what the baseline is."""
+    """How to read it: what it shows, the good direction, the reference."""
     summary: str
-    """Text alternative: what the picture shows here, with the numbers that matter."""
+    """Text alternative: the result, with the main numbers."""
     word: str = ""
-    """A word of the verdict, which stands out large after the title."""
+    """Outcome of the verdict, shown large after the title."""
     table: DataTable | None = None
-    """The numbers behind it, shown on demand and in print where short."""
+    """Its numbers, shown on demand; printed if short."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section, with what is said after it in smaller letters."""
+    """A heading within a section, with a detail in smaller letters."""
 
     text: str
     detail: str = ""
@@ -178,20 +172,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence that the reader must not miss: ``alert`` where a decision hangs on it."""
+    """A highlighted sentence: ``alert`` if it affects the decision."""
 
     text: str
     tone: Literal["plain", "good", "look", "alert"] = "plain"
     start: str = ""
-    """Words before it that stand out."""
+    """Bold words before it."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that should be here and is not: what, why, and how to get it.
-
-    ``alert`` where a decision hangs on it.
-    """
+    """A missing result: what, why, and how to get it; ``alert`` if it affects the decision."""
 
     what: str
     why: str
@@ -200,18 +191,18 @@ class Gap:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that are shown on demand, under a line that says what they are."""
+    """Blocks that open on demand, under a title."""
 
     title: str
     blocks: Sequence[Block]
 
 
 Block = DataTable | Chart | Heading | Words | Note | Gap | Fold | Markup
-"""Markup is a finished piece of HTML, for what the others do not cover."""
+"""Markup is HTML, for all other content."""
 
 
 def with_tables(block: Block, change: Callable[[DataTable], DataTable]) -> Block:
-    """Return a block in which every table is changed, those of folds and charts too."""
+    """Return a block with all tables changed, also those of folds and charts."""
     if isinstance(block, Fold):
         return replace(block, blocks=[with_tables(inner, change) for inner in block.blocks])
     if isinstance(block, Chart) and block.table is not None:
@@ -227,12 +218,12 @@ class Section:
     """Name for links, such as ``risk``."""
     title: str
     lead: str
-    """One sentence below the title: what the part tells."""
+    """One sentence below the title: its content."""
     blocks: Sequence[Block]
     folded: bool = False
-    """Whether only title and lead are seen until a reader opens it."""
+    """Whether it is closed at first."""
     part: str = ""
-    """Entry of the contents that leads to it and to others; its title where empty."""
+    """Entry of the contents that links to it; its title if empty."""
 
 
 S = TypeVar("S")
@@ -262,18 +253,18 @@ def section(
     return of
 
 
-# Numbers as a reader meets them: enough digits to compare, none that pretend more.
+# Formats of numbers.
 
 DASH = "–"
 MINUS = "−"
 
 
 def written(value: Cell, form: Form = "figure") -> str:
-    """Write a value in one of the forms of a table.
+    """Return a value as text in one of the formats of a table.
 
-    None and numbers that are not finite are shown as a dash, text as it is. ``count``: 1,234;
-    ``figure``: four significant digits, whole numbers as they are; ``share``: three decimals, never
-    percent; ``p``: three decimals, or that it is below 0.001; ``text``: as it is.
+    None and numbers that are not finite are a dash. ``count``: 1,234;
+    ``figure``: four significant digits, whole numbers unchanged; ``share``: three decimals, never
+    percent; ``p``: three decimals, or <0.001; ``text``: unchanged.
 
     Examples
     --------
@@ -295,7 +286,7 @@ def written(value: Cell, form: Form = "figure") -> str:
 
 
 def _figure(size: float) -> str:
-    """Four significant digits; at least the whole part of large ones, nothing after whole ones."""
+    """Return four significant digits, or the whole part of a large number."""
     if size >= 1000 or size % 1 == 0:
         return f"{size:,.0f}"
     if size < 0.001:
@@ -311,7 +302,7 @@ def _share(size: float) -> str:
 
 
 def _tiny(size: float) -> str:
-    """Two significant digits, as a power of ten from a hundred-thousandth down."""
+    """Return two significant digits, as a power of ten below 1e-5."""
     if size >= 1e-5:
         return f"{size:.{1 - math.floor(math.log10(size))}f}"
     digits, _, power = f"{size:.1e}".partition("e-")
@@ -330,19 +321,19 @@ _FORMS = {"text": _text, "count": "{:,.0f}".format, "figure": _figure, "share": 
 
 
 def interval(low: float | None, high: float | None, form: Form = "figure") -> str:
-    """Write an interval; a dash where an end is missing."""
+    """Return an interval as text; a dash if an end is missing."""
     if low is None or high is None:
         return DASH
     return f"{written(low, form)} to {written(high, form)}"
 
 
 def joined(names: Sequence[str]) -> str:
-    """Join names as one says them: a, b and c."""
+    """Return names as "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def with_minus(sentence: str) -> str:
-    """Write the signs of negative numbers as the tables do.
+    """Return a sentence with the minus sign of the tables.
 
     Examples
     --------
@@ -353,12 +344,12 @@ def with_minus(sentence: str) -> str:
 
 
 def stopped(sentence: str) -> str:
-    """End a sentence with one full stop, whether or not it has one."""
+    """Return a sentence with one full stop."""
     sentence = sentence.rstrip()
     bare = sentence.rstrip(".")
     return sentence if sentence.endswith(("!", "?", "…")) or not bare else f"{bare}."
 
 
 def is_number(value: object) -> bool:
-    """Return whether a cell is a number, which true and false are not."""
+    """Return whether a cell is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""The steward's report: all sections of a run on one page."""
+"""The report for the data steward: all sections of a run on one page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from synthesizer.report.record import Labels, Record, read_record
 
 REPORT = "report.html"
 BANNER = (
-    "Confidential: this page holds results computed from confidential data. It is for the data "
-    "steward only and not for release with the datasets."
+    "Confidential: this page has results computed from confidential data. It is for the data "
+    "steward only. Do not release it with the datasets."
 )
 
 
@@ -34,13 +34,12 @@ _PARTS = {
     "How it was made": "build.extension_sections appendix.run_section",
     "All figures": "appendix.figures_section appendix.reading_section",
 }
-"""The report in order: its contents, and file and function of each section of a part.
+"""Parts of the report in order, with file and function of each section.
 
-A function takes a record and returns its section, several, or None without a subject. A file is
-loaded when a run needs it.
+A function takes a record and returns a section, a list of them, or None.
 """
 _OPEN = ("glance", "careers", "variables", "utility")
-"""Sections that a reader sees at once; the others say what they hold and open on demand."""
+"""Sections that are open; the others open on demand."""
 
 
 def build_report(record: Record) -> str:
@@ -49,12 +48,12 @@ def build_report(record: Record) -> str:
     Parameters
     ----------
     record : Record
-        What a run leaves: handed over by it, or read from its directory.
+        Manifest and results of a run.
 
     Returns
     -------
     str
-        HTML that needs no network, below 8 MB.
+        HTML without network access, below 8 MB.
     """
     manifest = record.manifest
     return render(
@@ -65,6 +64,7 @@ def build_report(record: Record) -> str:
         f"{manifest.rows:,} {record.drawn_units} each, "
         f"{'checked' if record.of_files else 'made'} {manifest.created[:10]}",
         data=_of("utility.utility_data")(record),
+        glossary=_of("appendix.glossary")(record),
     )
 
 
@@ -92,13 +92,13 @@ def sections(record: Record) -> list[Section]:
 
 
 def extension_sections(record: Record) -> list[Section]:
-    """Return the sections of extensions that had a part in a run; of absent ones, that they had."""
+    """Return the sections of the extensions of a run; a note for each that is not installed."""
     shown = [_page(*page, record) for page in hooks("page", record.extensions)]
     return shown + [_absent(key) for key in record.manifest.extensions if key not in keyed()]
 
 
 def _page(name: str, hook: Hook, record: Record) -> Section:
-    """Return the section of an extension, or why it cannot be shown: the rest of the page stays."""
+    """Return the section of an extension, or a section with its error."""
     try:
         section: Section = hook(record)
         with guarded(f"extension {name!r}: page"):
@@ -109,24 +109,24 @@ def _page(name: str, hook: Hook, record: Record) -> Section:
 
 
 def _absent(key: str) -> Section:
-    """Say that what an extension had to tell is not here."""
+    """Return the section of an extension that is not installed."""
     words = (
-        f"{key} had a part in this run. Its extension is not installed here, so that its part and "
-        f"its warnings are not shown ({installed()})."
+        f"This run used the extension {key}, which is not installed here. Its section and its "
+        f"warnings are missing ({installed()})."
     )
     return Section(anchor=key, title=key, lead="", blocks=[Note(words, "alert")])
 
 
 def _with_labels(table: DataTable, labels: Labels) -> DataTable:
     """Return a table in which variables and values have their labels."""
-    said = [
+    is_named = [
         form == "text" and heading != "Model"
         for heading, form in zip(table.columns, table.forms, strict=True)
     ]
     rows = [
         [
             labels.cell(cell) if named and isinstance(cell, str) else cell
-            for named, cell in zip(said, row, strict=True)
+            for named, cell in zip(is_named, row, strict=True)
         ]
         for row in table.rows
     ]
@@ -142,25 +142,25 @@ def _of(name: str) -> Callable[[Record], Any]:
 def write_report(
     directory: Path, out: Path | None = None, *, overwrite: bool = False, **terms: str
 ) -> Path:
-    """Write the steward's report of a run and return its path.
+    """Write the report of a run and return its path.
 
-    The page in the directory of the run is its own and is replaced; another file only on demand.
+    ``report.html`` in the directory of the run is replaced; another file only with ``overwrite``.
 
     Parameters
     ----------
     directory : Path
         Result directory of a run.
     out : Path, optional
-        HTML file to write, mode 0600; ``report.html`` in the directory when absent.
+        HTML file, mode 0600; by default ``report.html`` in the directory.
     terms
-        ``profile``, ``purpose`` and ``release`` by which the results are judged anew.
+        ``profile``, ``purpose`` and ``release`` of the verdict.
 
     Raises
     ------
     DataError
-        If the directory is no result of a run, or another version wrote it.
+        If the directory is not a result of a run of this version.
     OutputError
-        If another file exists and is not to be overwritten, or cannot be written.
+        If the file exists, or cannot be written.
     """
     target = directory / REPORT if out is None else out
     overwrite = overwrite or out is None

@@ -1,4 +1,4 @@
-"""Pictures of careers: states by period, changes, spells, and single careers line by line."""
+"""Pictures of careers: states by period, changes, spells, and single careers."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from synthesizer.report.charts import (
     text_width,
 )
 
-MOST = 10
-"""States with a colour of their own; of more, one less, and the others together."""
-MOST_BARS = 13
-"""Pairs of bars of one picture; numbers of moves from the last one on are one together."""
+MAX_STATES = 10
+"""States with a separate colour; of more, one less, and the others together."""
+MAX_BARS = 13
+"""Pairs of bars of one picture; the last one has all larger numbers of moves."""
 _WIDE = 720.0
-_LEFT = 40.0
+_MARGIN = 40.0
 _GAP = 48.0
 _TALL = 230.0
 _TOP = 30.0
@@ -47,7 +47,7 @@ Shares = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownStates:
-    """Careers over T periods as the pictures show them: at most ten states, others, and absence."""
+    """Careers over T periods for pictures: at most ten states, others, and absence."""
 
     periods: tuple[str, ...]
     states: tuple[str, ...]
@@ -60,25 +60,25 @@ class ShownStates:
     sample: tuple[tuple[int, ...], ...]
     """Synthetic careers as positions in ``states``."""
     original_lines: tuple[tuple[int, ...], ...] = ()
-    """What groups of persons mostly are in each period, in order, as positions in ``states``."""
+    """Most frequent state of groups of persons by period, as positions in ``states``."""
     synthetic_lines: tuple[tuple[int, ...], ...] = ()
 
 
 def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStates:
-    """Return careers whose rarer states are one state together."""
-    labels, places = _groups(sequences.states)
+    """Return careers with rarer states joined into one."""
+    labels, positions = _groups(sequences.states)
 
     def folded(shares: Shares) -> tuple[tuple[float, ...], ...]:
         return tuple(
             tuple(
-                sum(share for share, place in zip(row, places, strict=True) if place == state)
+                sum(share for share, at in zip(row, positions, strict=True) if at == state)
                 for state in range(len(labels))
             )
             for row in shares
         )
 
     def placed(careers: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(places[state] for state in career) for career in careers)
+        return tuple(tuple(positions[state] for state in career) for career in careers)
 
     return ShownStates(
         periods=tuple(periods),
@@ -93,10 +93,10 @@ def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStat
 
 
 def _groups(states: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
-    """Return the shown states, and for each state the position of the one that shows it."""
+    """Return the shown states, and for each state its position among them."""
     ends = [label for label in states if label in (OTHERS, ABSENT)]
     named = [label for label in states if label not in ends]
-    few = named if len(named) <= MOST and OTHERS not in ends else named[: MOST - 1]
+    few = named if len(named) <= MAX_STATES and OTHERS not in ends else named[: MAX_STATES - 1]
     labels = list(few)
     if len(few) < len(named) or OTHERS in ends:
         labels.append(OTHERS)
@@ -107,7 +107,7 @@ def _groups(states: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
 
 
 def _colours(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a colour for each state: grey ones for others and absence."""
+    """Return a colour for each state; others and absence are grey."""
     fixed = {OTHERS: "fill-muted", ABSENT: "fill-grid"}
     order = iter(["s1", "s2", "s3", "s4", "s5", "s7", "s8", "s9", "s10", "s6"])
     return tuple(fixed[label] if label in fixed else f"fill-{next(order)}" for label in labels)
@@ -119,11 +119,11 @@ def stacks_chart(shown: ShownStates) -> Chart:
     return Chart(
         title="Share of persons in each state, period by period",
         svg=_stacks(shown, summary),
-        reads="The two pictures should look alike: the same bands, as wide at the same time. The "
+        reads="The two pictures should be equal: the same bands with the same widths. The "
         "synthetic one is the mean over the datasets.",
         summary=summary,
         table=DataTable(
-            caption="Mean share over all periods, and the period where the two differ most",
+            caption="Mean share over all periods, and the period with the largest difference",
             columns=[
                 "State", "Original", "Synthetic", "Period", "Original there", "Synthetic there",
             ],
@@ -138,30 +138,30 @@ def _compared_states(shown: ShownStates) -> tuple[str, list[list[Cell]]]:
     rows: list[list[Cell]] = []
     largest, summary = 0.0, "The shares are equal in every period."
     for state, label in enumerate(shown.states):
-        ours, theirs = ([row[state] for row in side] for side in (shown.original, shown.synthetic))
-        gaps = [abs(first - second) for first, second in zip(ours, theirs, strict=True)]
+        a, b = ([row[state] for row in side] for side in (shown.original, shown.synthetic))
+        gaps = [abs(first - second) for first, second in zip(a, b, strict=True)]
         at = gaps.index(max(gaps))
-        means = [sum(shares) / len(shares) for shares in (ours, theirs)]
-        rows.append([label, *means, shown.periods[at], ours[at], theirs[at]])
-        if gaps[at] > largest:
+        means = [sum(shares) / len(shares) for shares in (a, b)]
+        rows.append([label, *means, shown.periods[at], a[at], b[at]])
+        original, synthetic = written(a[at], "share"), written(b[at], "share")
+        if gaps[at] > largest and original != synthetic:
             largest = gaps[at]
             summary = (
                 f"The largest difference is at “{label}” in {shown.periods[at]}: "
-                f"{written(ours[at], 'share')} of the original and {written(theirs[at], 'share')} "
-                "of the synthetic persons."
+                f"{original} of the original and {synthetic} of the synthetic persons."
             )
     return summary, rows
 
 
 def _stacks(shown: ShownStates, description: str) -> Markup:
-    room = (_WIDE - _LEFT - 6 - _GAP) / 2
+    room = (_WIDE - _MARGIN - 6 - _GAP) / 2
     entries = [(c, clipped(s, _LETTERS)) for c, s in zip(shown.colours, shown.states, strict=True)]
-    marks, bottom = legends(_LEFT, _TOP + _TALL + 48, entries, width=_WIDE)
+    marks, bottom = legends(_MARGIN, _TOP + _TALL + 48, entries, width=_WIDE)
     return svg(
         _WIDE,
         bottom + 8,
-        *_panel("original", shown.original, shown, _LEFT, room),
-        *_panel("synthetic", shown.synthetic, shown, _LEFT + room + _GAP, room),
+        *_panel("original", shown.original, shown, _MARGIN, room),
+        *_panel("synthetic", shown.synthetic, shown, _MARGIN + room + _GAP, room),
         marks,
         title="States by period",
         description=description,
@@ -169,12 +169,12 @@ def _stacks(shown: ShownStates, description: str) -> Markup:
 
 
 def _panel(
-    name: str, shares: Shares, shown: ShownStates, left: float, room: float
+    name: str, shares: Shares, shown: ShownStates, x0: float, room: float
 ) -> Iterator[Markup]:
     """Yield the bands of one side, from the bottom to the top."""
-    x = Scale(domain=(0, len(shares)), range=(left, left + room))
+    x = Scale(domain=(0, len(shares)), range=(x0, x0 + room))
     y = Scale(domain=(0, 1), range=(_TOP + _TALL, _TOP))
-    yield text(left, _TOP - 10, f"{name}, share of persons", class_="label strong")
+    yield text(x0, _TOP - 10, f"{name}, share of persons", class_="label strong")
     low = [0.0] * len(shares)
     for state, colour in enumerate(shown.colours):
         high = [min(below + row[state], 1.0 + 1e-9) for below, row in zip(low, shares, strict=True)]
@@ -185,28 +185,33 @@ def _panel(
             el("title", None, f"{name}: {shown.states[state]}"),
         )
         low = high
-    yield axis_left(y, left, "", count=4)
+    yield axis_left(y, x0, "", count=4)
     yield from _period_labels(shown.periods, x, _TOP + _TALL)
 
 
 def index_chart(shown: ShownStates) -> Iterator[Chart]:
-    """Yield careers in order, original beside synthetic; nothing of fewer than ten persons."""
+    """Yield ordered careers, original and synthetic; nothing for fewer than ten persons."""
     sides = shown.original_lines, shown.synthetic_lines
     if not all(sides):
         return
-    ours, theirs = (f"{fmean(map(_changes, side)):.2f}" for side in sides)
+    means = [f"{fmean(map(_changes, side)):.2f}" for side in sides]
     summary = (
-        f"From the first period to the last a line changes its state {ours} times on average in "
-        f"the original, {theirs} in the synthetic data; single careers change more often."
+        f"A line changes its state {_in_both(*means)} on average. Single careers change more often."
     )
     yield Chart(
-        title="Careers in order, original beside synthetic",
+        title="Ordered careers, original and synthetic",
         svg=_index(shown, summary),
-        reads="Persons are put in order by their careers, and each line is what a group of ten or "
-        "more of them mostly is: no line is one person's career. Both sides should have the same "
+        reads="Persons are ordered by their careers. A line has the most frequent states of ten or "
+        "more persons, so no line is the career of one person. Both sides should have the same "
         "patterns at the same heights.",
         summary=summary,
     )
+
+
+def _in_both(original: str, synthetic: str) -> str:
+    if original == synthetic:
+        return f"{original} times in both files (equal)"
+    return f"{original} times in the original and {synthetic} times in the synthetic data"
 
 
 def _changes(career: Sequence[int]) -> int:
@@ -214,17 +219,17 @@ def _changes(career: Sequence[int]) -> int:
 
 
 def _index(shown: ShownStates, description: str) -> Markup:
-    room = (_WIDE - _LEFT - 6 - _GAP) / 2
+    room = (_WIDE - _MARGIN - 6 - _GAP) / 2
     seen = sorted({*chain(*shown.original_lines, *shown.synthetic_lines)})
     entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
-    marks, bottom = legends(_LEFT, _TOP + _TALL + 48, entries, width=_WIDE)
+    marks, bottom = legends(_MARGIN, _TOP + _TALL + 48, entries, width=_WIDE)
     parts: list[Markup] = []
     for number, (name, lines) in enumerate(
         (("original", shown.original_lines), ("synthetic", shown.synthetic_lines))
     ):
-        left = _LEFT + number * (room + _GAP)
-        x = Scale(domain=(0, len(shown.periods)), range=(left, left + room))
-        parts.append(text(left, _TOP - 10, f"{name}, persons in order", class_="label strong"))
+        x0 = _MARGIN + number * (room + _GAP)
+        x = Scale(domain=(0, len(shown.periods)), range=(x0, x0 + room))
+        parts.append(text(x0, _TOP - 10, f"{name}, persons in order", class_="label strong"))
         tall = _TALL / len(lines)
         for row, career in enumerate(lines):
             parts += _spells(career, shown.colours, x, _TOP + row * tall, tall + 0.3)
@@ -235,7 +240,7 @@ def _index(shown: ShownStates, description: str) -> Markup:
 def _spells(
     career: Sequence[int], colours: Sequence[str], x: Scale, top: float, tall: float
 ) -> Iterator[Markup]:
-    """Yield a career as a line, with a coloured piece for each spell."""
+    """Yield a career as a line with a coloured part for each spell."""
     start = 0
     for state, spell in groupby(career):
         stop = start + len(list(spell))
@@ -246,9 +251,9 @@ def _spells(
 
 def _steps(values: Sequence[float], x: Scale, y: Scale) -> Iterator[str]:
     """Yield the corners of a line with a level for each period."""
-    for place, value in enumerate(values):
-        yield f"{x(place):.1f},{y(value):.1f}"
-        yield f"{x(place + 1):.1f},{y(value):.1f}"
+    for period, value in enumerate(values):
+        yield f"{x(period):.1f},{y(value):.1f}"
+        yield f"{x(period + 1):.1f},{y(value):.1f}"
 
 
 def _period_labels(periods: Sequence[str], x: Scale, base: float) -> Iterator[Markup]:
@@ -257,10 +262,10 @@ def _period_labels(periods: Sequence[str], x: Scale, base: float) -> Iterator[Ma
     room = max(text_width(label, 11) for label in labels) + 12
     every = max(1, round(room / (x(1) - x(0)) + 0.499))
     yield line(x.range[0], base, x.range[1], base, class_="axis")
-    for place in range(0, len(labels), every):
-        at = x(place + 0.5)
+    for period in range(0, len(labels), every):
+        at = x(period + 0.5)
         yield line(at, base, at, base + 4, class_="axis")
-        yield text(at, base + 16, labels[place], class_="tick", text_anchor="middle")
+        yield text(at, base + 16, labels[period], class_="tick", text_anchor="middle")
 
 
 Row = tuple[str, float | None, float | None]
@@ -271,19 +276,18 @@ def moves_chart(sequences: SequenceResult) -> Iterator[Block]:
     sides = sequences.original.n_moves, sequences.synthetic.n_moves
     if len(sides[0]) == 1:
         return
-    ours, theirs = (_capped(side) for side in sides)
-    labels = [str(k) for k in range(len(ours))]
-    if len(sides[0]) > len(ours):
+    original, synthetic = (_capped(side) for side in sides)
+    labels = [str(k) for k in range(len(original))]
+    if len(sides[0]) > len(original):
         labels[-1] += " or more"
-    used = max(k for k in range(len(ours)) if ours[k] or theirs[k])
+    used = max(k for k in range(len(original)) if original[k] or synthetic[k])
     means = [sum(k * share for k, share in enumerate(side)) for side in sides]
     yield _bars_chart(
-        "How often persons change state",
-        list(zip(labels, ours, theirs, strict=True))[: used + 1],
+        "Changes of state of a person",
+        list(zip(labels, original, synthetic, strict=True))[: used + 1],
         axis="share of persons",
-        reads="Pairs of bars should be equally long. Absence counts as a state.",
-        summary=f"On average a person changes state {written(means[0])} times in the original and "
-        f"{written(means[1])} times in the synthetic data.",
+        reads="Both bars of a pair should be equal. Absence counts as a state.",
+        summary=f"On average a person changes state {_in_both(*map(written, means))}.",
         caption="Changes of state of a person: shares of persons",
         first="Changes",
         form="share",
@@ -291,9 +295,9 @@ def moves_chart(sequences: SequenceResult) -> Iterator[Block]:
 
 
 def _capped(shares: Sequence[float]) -> list[float]:
-    if len(shares) <= MOST_BARS:
+    if len(shares) <= MAX_BARS:
         return list(shares)
-    return [*shares[: MOST_BARS - 1], sum(shares[MOST_BARS - 1 :])]
+    return [*shares[: MAX_BARS - 1], sum(shares[MAX_BARS - 1 :])]
 
 
 def spells_chart(sequences: SequenceResult) -> Iterator[Block]:
@@ -303,12 +307,12 @@ def spells_chart(sequences: SequenceResult) -> Iterator[Block]:
     rows: list[Row] = [row for row in every if row[1:] != (None, None)]
     if not rows:
         return
-    less = f" The {MOST_BARS} most frequent states are drawn." if len(rows) > MOST_BARS else ""
+    less = f" The {MAX_BARS} most frequent states are drawn." if len(rows) > MAX_BARS else ""
     yield _bars_chart(
-        "How long spells last",
+        "Length of spells",
         rows,
         axis="mean length in periods",
-        reads="A spell is an unbroken time in one state. Pairs of bars should be equally long."
+        reads="A spell is an uninterrupted time in one state. Both bars of a pair should be equal."
         + less,
         summary=_spells_in_words(rows),
         caption="Mean length of the spells, in periods",
@@ -326,6 +330,8 @@ def _spells_in_words(rows: Sequence[Row]) -> str:
     if not both:
         return "No state has spells in both."
     _, label, original, synthetic = max(both, key=lambda row: row[0])
+    if written(original) == written(synthetic):
+        return "The mean lengths are equal."
     return (
         f"The largest difference is at “{label}”: {written(original)} periods in the original and "
         f"{written(synthetic)} in the synthetic data."
@@ -343,10 +349,10 @@ def _bars_chart(
     first: str,
     form: Form,
 ) -> Chart:
-    """Return the first rows as pairs of bars, and all of them as a table."""
+    """Return the first rows as pairs of bars, and all rows as a table."""
     bars, bottom = paired_bars(
         [PairedBar(label=name, original=original, synthetic=synthetic)
-         for name, original, synthetic in rows[:MOST_BARS]],
+         for name, original, synthetic in rows[:MAX_BARS]],
         label=axis,
     )  # fmt: skip
     drawn = svg(WIDTH, bottom, legend(2, 12, SIDES), *bars, title=title, description=summary)
@@ -365,7 +371,7 @@ def _bars_chart(
 
 
 def lines_chart(shown: ShownStates) -> Iterator[Block]:
-    """Yield synthetic careers, one person a line; nothing where none was drawn."""
+    """Yield synthetic careers, one person per line; nothing without a sample."""
     if not shown.sample:
         return
     changes = [*map(_changes, shown.sample)]
@@ -374,24 +380,23 @@ def lines_chart(shown: ShownStates) -> Iterator[Block]:
         f"with {min(changes)} to {max(changes)} changes of state."
     )
     yield Chart(
-        title="Synthetic careers, one person a line",
+        title="Synthetic careers, one person per line",
         svg=_lines(shown, summary),
-        reads="Do these look like careers that persons could have? Those of single persons of the "
-        "original are not shown.",
+        reads="Are these careers plausible? Careers of single original persons are not shown.",
         summary=summary,
     )
 
 
 def _lines(shown: ShownStates, description: str) -> Markup:
-    """Return careers line by line, a coloured piece for each spell."""
-    x = Scale(domain=(0, len(shown.periods)), range=(_LEFT, _WIDE - 10))
+    """Return careers line by line, with a coloured part for each spell."""
+    x = Scale(domain=(0, len(shown.periods)), range=(_MARGIN, _WIDE - 10))
     parts: list[Markup] = []
     for row, career in enumerate(sorted(shown.sample)):
         parts += _spells(career, shown.colours, x, 6 + row * _LINE, _LINE - 2)
     base = 8 + len(shown.sample) * _LINE
     seen = sorted({state for career in shown.sample for state in career})
     entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
-    marks, bottom = legends(_LEFT, base + 44, entries, width=_WIDE)
+    marks, bottom = legends(_MARGIN, base + 44, entries, width=_WIDE)
     return svg(
         _WIDE,
         bottom + 8,

@@ -1,4 +1,4 @@
-"""Careers and histories of a panel, original beside synthetic."""
+"""Careers and histories of a panel, original and synthetic."""
 
 from __future__ import annotations
 
@@ -31,43 +31,42 @@ from synthesizer.report.career_pictures import (
     spells_chart,
     stacks_chart,
 )
-from synthesizer.report.expected import FAR, noise_in_words
+from synthesizer.report.expected import MAX_RATIO, noise_in_words
 from synthesizer.report.figures import figure_blocks
 from synthesizer.report.record import Labels, Record
 from synthesizer.report.risk import of_verdict
 
 MATCHED = (
-    "Exact counts were used: the option match of the careers was on. The synthetic careers were "
-    "chosen so that first period, first state, last period and last state occur together as often "
-    "as in the confidential data. These counts are therefore disclosed, rare ones as well, and "
-    "being near the original in entry, exit, first and last state is no finding."
+    "The option match of the careers used exact counts. Combinations of first period, first state, "
+    "last period and last state are as frequent as in the confidential data. These counts are "
+    "therefore disclosed, also rare ones. Agreement in entry, exit, first and last state is no "
+    "finding."
 )
 _DISTANCES = (
-    "Distances are half the sum of the absolute differences of two distributions: 0 is equal, 1 "
-    "has nothing in common, and lower is better. The noise floor is the distance of the original "
-    "from random samples of its own persons. A ratio of about 1 is therefore noise; above it the "
-    "synthetic careers differ in earnest."
+    "Distances are total variation distances: half the sum of the absolute differences of two "
+    "distributions. 0 is equal, 1 has nothing in common; lower is better. The noise floor is the "
+    "distance of the original from bootstrap samples of its persons. A ratio of about 1 is noise."
 )
 _HISTORIES = (
-    "The share ever changing is that of the persons whose value is ever another one than in their "
-    "first period; the difference is in percentage points, and about 0 is good. The association of "
-    "a value with the person's nearest earlier one is Cramer's V (0 to 1) for categories and "
-    "Spearman's rank correlation (−1 to 1) for numbers: the two columns should be alike."
+    "Share ever changing: persons with a value that differs from that of their first period. The "
+    "difference is in percentage points; about 0 is good. Association of a value with the previous "
+    "value of the person: Cramer's V (0 to 1) for categories, Spearman's rank correlation (−1 to "
+    "1) for numbers. Both columns should be equal."
 )
-_POINTS = 5.0
-"""Percentage points of persons who ever change from which a variable is to be looked at."""
-_LAG = 0.1
-"""Difference in association from which a variable is to be looked at."""
-_TRANSITIONS = 10
-_RARE = 0.002
-"""Share of pairs of periods below which a state's transitions are not compared."""
-_NAMED = 12
+_MAX_POINTS = 5.0
+"""Difference in persons who ever change, in percentage points, without highlight."""
+_MAX_LAG = 0.1
+"""Difference in association without highlight."""
+_MAX_TRANSITIONS = 10
+_MIN_SHARE = 0.002
+"""Share of the pairs of periods that a state needs to be compared."""
+_MAX_NAMES = 12
 
 
 @section(
     "careers",
     "Careers",
-    "Who is there when and in which state, and how values follow each other in time.",
+    "Presence and states of persons by period, and changes of values over time.",
 )
 def careers_section(record: Record) -> Iterator[Block]:
     """Yield the comparison of careers and of the variables' histories."""
@@ -75,8 +74,8 @@ def careers_section(record: Record) -> Iterator[Block]:
         yield Note(MATCHED, "alert")
     panel = record.results.panel
     if panel is None:
-        why = "The configuration switches them off: set checks.sequences to true and run again."
-        yield Gap("careers and histories, original beside synthetic", why)
+        why = "The configuration turns them off: set checks.sequences to true and run again."
+        yield Gap("careers and histories, original and synthetic", why)
     else:
         yield Words([_sizes(panel, career_variable(record))])
         for measure, why in panel.failed.items():
@@ -90,7 +89,7 @@ def careers_section(record: Record) -> Iterator[Block]:
 
 
 def career_variable(record: Record) -> str | None:
-    """Return the variable of the careers; None where presence alone is the career."""
+    """Return the variable of the careers; None if the career is presence alone."""
     panel, results = record.manifest.panel, record.results.panel
     if panel is not None and panel.career is not None:
         return panel.career
@@ -109,7 +108,7 @@ def was_matched(record: Record) -> bool:
 
 
 def period_names(record: Record, sequences: SequenceResult) -> tuple[str, ...]:
-    """Return names of the periods: of the wide form the columns that hold the careers."""
+    """Return the names of the periods; in the wide form the columns of the careers."""
     career = career_variable(record)
     columns = [step.columns for step in record.manifest.chain if step.variable == career]
     whole = [names for names in columns if len(names) == len(sequences.periods)]
@@ -118,12 +117,12 @@ def period_names(record: Record, sequences: SequenceResult) -> tuple[str, ...]:
 
 def _sizes(panel: PanelResult, career: str | None) -> str:
     drawn = [size.rows_per_person for size in panel.synthetic]
-    career_states = f"the values of {career}" if career else "being there or not"
+    career_states = f"the values of {career}" if career else "presence and absence"
     return (
         f"A career is the sequence of {career_states} over the periods. The original has "
-        f"{written(panel.original.persons, 'count')} persons, who are there in "
-        f"{written(panel.original.rows_per_person)} periods on average; each synthetic dataset has "
-        f"{written(panel.synthetic[0].persons, 'count')} persons, who are there in "
+        f"{written(panel.original.persons, 'count')} persons, present in "
+        f"{written(panel.original.rows_per_person)} periods on average. Each synthetic dataset has "
+        f"{written(panel.synthetic[0].persons, 'count')} persons, present in "
         f"{written(sum(drawn) / len(drawn))}."
     )
 
@@ -132,7 +131,7 @@ def _careers(
     sequences: SequenceResult, periods: tuple[str, ...], career: str | None, labels: Labels
 ) -> Iterator[Block]:
     if len(sequences.states) == 1:
-        yield Words(["Everybody is there in every period: there are no careers to compare."])
+        yield Words(["All persons are present in all periods: there are no careers to compare."])
         return
     shown = shown_states(sequences, periods)
     shown = replace(shown, states=tuple(labels.level(career or "", s) for s in shown.states))
@@ -155,35 +154,34 @@ def _careers(
 def _distances(sequences: SequenceResult) -> DataTable:
     table = row_table(
         sequences.rows,
-        "Distance of synthetic from original careers; of several datasets the mean, the lowest and "
-        "the highest",
+        "Distance of synthetic from original careers: mean, lowest and highest over the datasets",
         names=("meaning", "mean", "low", "high", "floor", "ratio"),
         more=[Added("In words", "text", lambda row: noise_in_words(row.ratio, row.mean))],
-        highlight=[i for i, row in enumerate(sequences.rows) if (row.ratio or 0) > FAR],
+        highlight=[i for i, row in enumerate(sequences.rows) if (row.ratio or 0) > MAX_RATIO],
     )
     return replace(table, stacks=True, sortable=False)
 
 
 def _transitions(sequences: SequenceResult, named: Callable[[str], str]) -> Iterator[Block]:
-    """Yield the steps from period to period whose chance differs most."""
+    """Yield the transitions between periods whose probability differs most."""
     sides = sequences.original.transitions, sequences.synthetic.transitions
     rows: list[tuple[float, list[Cell]]] = []
-    for before, ours, theirs in zip(sequences.states, *sides, strict=True):
-        totals = sum(ours), sum(theirs)
-        if min(totals) < _RARE:
+    for before, *counts in zip(sequences.states, *sides, strict=True):
+        totals = sum(counts[0]), sum(counts[1])
+        if min(totals) < _MIN_SHARE:
             continue
-        for after, original, synthetic in zip(sequences.states, ours, theirs, strict=True):
+        for after, original, synthetic in zip(sequences.states, *counts, strict=True):
             chances = original / totals[0], synthetic / totals[1]
             gap = round(abs(chances[0] - chances[1]), 9)
             rows.append((gap, [named(before), named(after), totals[0], *chances]))
     rows.sort(key=lambda row: -row[0])
     if rows:
         yield DataTable(
-            caption="From one period to the next: the steps whose chance differs most. The chance "
-            "is the share of those in the state before; a state followed by itself is staying",
+            caption="Transitions between periods whose probability differs most; probabilities are "
+            "shares of the state From",
             columns=["From", "To", "Share of all in From", "Original", "Synthetic"],
             forms=("text", "text", "share", "share", "share"),
-            rows=[row for _, row in rows[:_TRANSITIONS]],
+            rows=[row for _, row in rows[:_MAX_TRANSITIONS]],
         )
 
 
@@ -204,22 +202,22 @@ def _histories(panel: PanelResult) -> Iterator[Block]:
         yield Words([_HISTORIES])
         yield row_table(
             panel.worst,
-            caption="Values within persons: share ever changing, association with the value "
-            "before, and share of the synthetic steps from value to value that nobody of the "
-            "original makes; the synthetic ones are means over the datasets",
+            caption="Values within persons: share ever changing, association with the previous "
+            "value, and share of synthetic transitions that do not occur in the original; "
+            "synthetic values are means over the datasets",
             names=_HISTORY,
             highlight=[i for i, history in enumerate(panel.worst) if _is_off(history)],
         )
     constant = [history.name for history in panel.variables if history.is_constant]
     if constant:
-        names = listed(constant, _NAMED)
-        yield Words([f"Nobody changes {names}, neither in the original nor in the synthetic data."])
+        names = listed(constant, _MAX_NAMES)
+        yield Words([f"Constant within persons, in original and synthetic data: {names}."])
 
 
 def _is_off(history: VariableHistory) -> bool:
     lag, mean = history.lag, history.mean_lag
-    lag_is_off = lag is not None and mean is not None and abs(lag - mean) > _LAG
-    return abs(history.difference) > _POINTS or lag_is_off
+    lag_is_off = lag is not None and mean is not None and abs(lag - mean) > _MAX_LAG
+    return abs(history.difference) > _MAX_POINTS or lag_is_off
 
 
 def _replicated(record: Record) -> Iterator[Block]:
@@ -227,16 +225,16 @@ def _replicated(record: Record) -> Iterator[Block]:
     if careers is None:
         yield Gap(
             "careers that occur in the synthetic data",
-            "They were not counted; they are unless checks.replicated_careers is false.",
+            "They were not counted: set checks.replicated_careers to true.",
         )
         return
     yield from of_verdict(record, "replicated_careers")
     words = Words(
         [
             f"{written(careers.uniques, 'count')} of {written(careers.n, 'count')} persons of the "
-            "original have a career that nobody shares. Who knows one of them period by period "
-            "would recognise it in the synthetic data. Lower is safer; chance is what a "
-            "fresh person of the same population would show without being in the data."
+            "original have a unique career. Someone who knows such a career period by period can "
+            "recognise it in the synthetic data. Lower is safer. Chance: the value of a person of "
+            "the same population who is not in the data."
         ]
     )
     title = "Careers of the original that occur in the synthetic data"

@@ -55,7 +55,7 @@ def _attribute(value: str | float) -> str:
 
 
 def svg(width: float, height: float, *children: str, title: str, description: str) -> Markup:
-    """Return a whole picture with a name and a description for screen readers.
+    """Return a picture with a name and a description for screen readers.
 
     ``width`` and ``height`` are pixels at its natural size, from which it shrinks where there is
     less room; 720 fills the page's column. Wide ones (over 480) scroll in narrow windows.
@@ -77,7 +77,7 @@ def svg(width: float, height: float, *children: str, title: str, description: st
 
 
 def text(x: float, y: float, words: str, **attrs: Value) -> Markup:
-    """Return words at a place; ``text_anchor="end"`` stands for ``text-anchor``.
+    """Return text at a position; ``text_anchor="end"`` is ``text-anchor``.
 
     Examples
     --------
@@ -92,10 +92,10 @@ def line(x1: float, y1: float, x2: float, y2: float, **attrs: Value) -> Markup:
     return el("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, **_named(attrs)})
 
 
-def polyline(places: Sequence[tuple[float, float]], look: str) -> Markup:
-    """Return a line through places; ``look`` is its class."""
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    return el("polyline", {"points": points, "class": look})
+def polyline(points: Sequence[tuple[float, float]], look: str) -> Markup:
+    """Return a line through points; ``look`` is its class."""
+    text_of_points = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return el("polyline", {"points": text_of_points, "class": look})
 
 
 def dot(x: float, y: float, radius: float, look: str) -> Markup:
@@ -109,9 +109,9 @@ def _named(attrs: Mapping[str, Value]) -> dict[str, Value]:
 
 @dataclass(frozen=True)
 class Scale:
-    """Takes values to places: linear, from ``domain`` to ``range``, which may run downwards.
+    """Map from values to positions: linear, from ``domain`` to ``range``, which may decrease.
 
-    Where the ends of the domain are equal everything falls into the middle.
+    If the ends of the domain are equal, all values are in the middle.
 
     Examples
     --------
@@ -124,14 +124,14 @@ class Scale:
     range: tuple[float, float]
 
     def __call__(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         (low, high), (first, last) = self.domain, self.range
         if high == low:
             return (first + last) / 2
         return first + (value - low) / (high - low) * (last - first)
 
     def inside(self, value: float) -> float:
-        """Return the place of a value, at the nearest end where it is off the axis."""
+        """Return the position of a value; at an end if it is off the axis."""
         low, high = self.domain
         return self(min(max(value, low), high))
 
@@ -141,7 +141,7 @@ class Scale:
 
 
 class LogScale(Scale):
-    """Takes positive values to places by their logarithms; its ticks are powers of ten.
+    """Logarithmic map from positive values to positions; ticks are powers of ten.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class LogScale(Scale):
     """
 
     def __call__(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         low, high = (math.log10(end) for end in self.domain)
         return Scale((low, high), self.range)(math.log10(value))
 
@@ -213,7 +213,7 @@ def axis_left(
 
 
 def tick(value: float) -> str:
-    """Write a round value of an axis.
+    """Return a round value of an axis as text.
 
     Examples
     --------
@@ -266,12 +266,12 @@ def legends(
             used = x
         rows[-1].append((mark, caption))
         used += room
-    lines = [legend(x, y + 20 * place, row) for place, row in enumerate(rows)]
+    lines = [legend(x, y + 20 * i, row) for i, row in enumerate(rows)]
     return el("g", None, *lines), y + 20 * (len(rows) - 1)
 
 
 def text_width(words: str, size: float = 12) -> float:
-    """Guess how wide words are; wide scripts count double.
+    """Return the estimated width of words; wide scripts count double.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def _letter_width(letter: str) -> float:
 
 
 def clipped(words: str, limit: int) -> str:
-    """Shorten words to so many letters, with an ellipsis.
+    """Return words with at most ``limit`` letters, shortened with an ellipsis.
 
     Examples
     --------
@@ -300,13 +300,13 @@ def clipped(words: str, limit: int) -> str:
 
 
 def _fitting(words: str, room: float) -> int:
-    """Return how many letters of words fit into so many pixels."""
+    """Return how many letters of words fit into ``room`` pixels."""
     widths = accumulate(text_width(letter) for letter in words)
     return max(sum(width <= room for width in widths), 1)
 
 
 def _named_in_full(name: str, limit: int, attrs: Mapping[str, Value]) -> Markup:
-    """Write a name, shortened to the room there is; a tooltip holds the whole name."""
+    """Return a shortened name; the tooltip has the whole name."""
     return el("text", attrs, el("title", None, name), clipped(name, limit))
 
 
@@ -332,7 +332,7 @@ MARKS = {
     "chance": "by chance",
     "original": "original released",
 }
-"""What the marks of a plot stand for where nothing else is said."""
+"""Default legend of the marks of a plot."""
 _LOWER = ("baseline", "chance")
 
 
@@ -342,14 +342,14 @@ class DotRow:
 
     label: str
     value: float | None
-    """The dot; a row without one says so."""
+    """The dot."""
     low: float | None = None
     """Ends of its interval."""
     high: float | None = None
     baseline: float | None = None
-    """Lower mark: who guesses."""
+    """Lower mark: guessing."""
     chance: float | None = None
-    """Lower mark: what chance gives."""
+    """Lower mark: chance."""
     original: float | None = None
     """Upper mark."""
     original_ends: tuple[float, float] | None = None
@@ -357,7 +357,7 @@ class DotRow:
     others: Sequence[float] = ()
     """Small dots."""
     words: str = ""
-    """What is written at its end; value and interval where empty."""
+    """Text at its end; value and interval if empty."""
 
     @property
     def below(self) -> list[float]:
@@ -366,7 +366,7 @@ class DotRow:
 
     @property
     def numbers(self) -> list[float]:
-        """Every number that is drawn."""
+        """All numbers of the row."""
         single = (self.value, self.low, self.high, *self.below, self.original)
         every = (*single, *(self.original_ends or ()), *self.others)
         return [number for number in every if number is not None]
@@ -404,10 +404,9 @@ def dots(
 ) -> Markup:
     """Return a dot plot, ``label`` below its axis.
 
-    ``marks`` says what ``value``, ``baseline``, ``chance``, ``original`` and ``others`` stand for;
-    lower marks that no row has are left out of the legend. The axis runs from 0 to 1 where
-    ``whole``, or to the ``ends``; a value off it is an arrow at its end. 0 gets a line
-    where it is what is hoped for.
+    ``marks`` is the legend of ``value``, ``baseline``, ``chance``, ``original`` and ``others``;
+    unused lower marks are left out. The axis is 0 to 1 if ``whole``, else between the ``ends``; a
+    value off the axis is an arrow at its end. ``zero`` draws a line at 0.
     """
     ends = ends or domain((number for row in rows for number in row.numbers), whole=whole)
     scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
@@ -465,9 +464,9 @@ def _words(x: float, y: float, words: str, anchor: str) -> Markup:
 
 
 def mark(name: str, x: float, y: float) -> Markup:
-    """Return a mark; its shape tells it apart without colour.
+    """Return a mark; shapes differ without colour.
 
-    It is called ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar),
+    Names: ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar),
     ``chance`` (a cross) or ``original`` (a diamond).
     """
     if name == "baseline":
@@ -485,11 +484,11 @@ def mark(name: str, x: float, y: float) -> Markup:
 
 Point = tuple[float, float]
 
-_LEFT, _RIGHT, _LINES_TOP, _BOTTOM = 40.0, 10.0, 40.0, 46.0
+_X0, _RIGHT, _LINES_TOP, _BOTTOM = 40.0, 10.0, 40.0, 46.0
 MOST_CURVES = 6
-"""Curves that can be told apart in one picture."""
-_MOST_POINTS = 40
-"""Points of a line up to which each has a dot."""
+"""Curves of a picture, which must be distinguishable."""
+_MAX_POINTS = 40
+"""Points of a line, up to which each has a dot."""
 _DASHES = ("", " dashed", " dotted")
 PANEL_KEY = (
     ("line-synthetic", "synthetic data"),
@@ -519,7 +518,7 @@ class Panel:
 
     @property
     def heights(self) -> list[float]:
-        """Every value that is drawn."""
+        """All values of the picture."""
         of_lines = [y for series in self.series for _, y in series.points]
         return [*of_lines, *(level for level, _ in self.levels)]
 
@@ -547,37 +546,37 @@ def panels(
     room, height = width / 2, _LINES_TOP + tall + _BOTTOM
     parts = [marks]
     for i, panel in enumerate(drawn):
-        left, top = room * (i % 2), end + 12 + height * (i // 2)
+        x0, top = room * (i % 2), end + 12 + height * (i // 2)
         heights = [v for on_axis in (drawn if shared else [panel]) for v in on_axis.heights]
         bottom = top + _LINES_TOP + tall
-        x = Scale(domain=ends, range=(left + _LEFT, left + room - _RIGHT))
+        x = Scale(domain=ends, range=(x0 + _X0, x0 + room - _RIGHT))
         low, high = domain(heights)
         y = Scale(
             domain=(low, max(high, 1e-3) if low == 0 else high), range=(bottom, top + _LINES_TOP)
         )
-        parts.append(text(left + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
-        parts.append(text(left + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
+        parts.append(text(x0 + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
+        parts.append(text(x0 + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
         parts.append(_panel(panel, x, y, x_label, steps))
     rows = -(-len(drawn) // 2)
     return svg(width, end + 12 + height * rows, *parts, title=title, description=description)
 
 
 def _panel(panel: Panel, x: Scale, y: Scale, label: str, steps: int | None) -> Markup:
-    bottom, (left, right) = y.range[0], x.range
+    bottom, (x0, right) = y.range[0], x.range
     parts = [
         axis_bottom(
             x, bottom, label, count=steps or min(4, max(1, round(x.domain[1] - x.domain[0])))
         ),
-        axis_left(y, left, count=max(4, round((bottom - y.range[1]) / 40)), grid=right - left),
+        axis_left(y, x0, count=max(4, round((bottom - y.range[1]) / 40)), grid=right - x0),
     ]
     for level, look in panel.levels:
-        parts.append(line(left, y.inside(level), right, y.inside(level), class_=look))
+        parts.append(line(x0, y.inside(level), right, y.inside(level), class_=look))
     for series in panel.series:
-        places = [(x.inside(at), y.inside(value)) for at, value in series.points]
-        parts.append(polyline(places, f"line-{series.look}"))
-        if len(places) <= _MOST_POINTS:
+        points = [(x.inside(at), y.inside(value)) for at, value in series.points]
+        parts.append(polyline(points, f"line-{series.look}"))
+        if len(points) <= _MAX_POINTS:
             colour = series.look.split()[0]
-            parts += [dot(*place, 2.5, f"fill-{colour}") for place in places]
+            parts += [dot(*point, 2.5, f"fill-{colour}") for point in points]
     return el("g", None, *parts)
 
 
@@ -615,11 +614,11 @@ def outlined(
 ) -> Iterator[Markup]:
     """Yield columns of the original, each with its look, and the outline of the synthetic ones."""
     outline, width = [(x(0), y(0))], max(x(1) - x(0) - gap, 1)
-    for place, (original, synthetic, look) in enumerate(columns):
-        box = {"x": x(place) + gap / 2, "y": y(original)}
+    for i, (original, synthetic, look) in enumerate(columns):
+        box = {"x": x(i) + gap / 2, "y": y(original)}
         box |= {"width": width, "height": y(0) - y(original)}
         yield el("rect", {**box, "class": f"fill-{look}"})
-        outline += [(x(place), y(synthetic)), (x(place + 1), y(synthetic))]
+        outline += [(x(i), y(synthetic)), (x(i + 1), y(synthetic))]
     yield polyline([*outline, (outline[-1][0], y(0))], "line-synthetic")
 
 
@@ -629,15 +628,15 @@ def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, descriptio
     The first `MOST_CURVES` are drawn.
     """
     curves = curves[:MOST_CURVES]
-    side, left, top = 340.0, 60.0, 34.0
-    x = Scale(domain=(0.0, 1.0), range=(left, left + side))
+    side, x0, top = 340.0, 60.0, 34.0
+    x = Scale(domain=(0.0, 1.0), range=(x0, x0 + side))
     y = Scale(domain=(0.0, 1.0), range=(top + side, top))
-    # colour and dashes both tell curves apart, on paper too
+    # curves differ by colour and dashes, also on paper
     looks = [f"line-s{i + 1}{_DASHES[i % len(_DASHES)]}" for i in range(len(curves))]
     parts = [
         axis_bottom(x, top + side, "taken for it wrongly (false positive rate)", grid=side),
-        axis_left(y, left, "taken for it rightly (true positive rate)", grid=side),
-        line(left, top + side, left + side, top, class_="line-baseline dashed"),
+        axis_left(y, x0, "taken for it rightly (true positive rate)", grid=side),
+        line(x0, top + side, x0 + side, top, class_="line-baseline dashed"),
     ]
     for look, (_, points) in zip(looks, curves, strict=True):
         parts.append(polyline([(x.inside(at), y.inside(v)) for at, v in points], look))
@@ -645,7 +644,7 @@ def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, descriptio
     named = [*zip(looks, (name for name, _ in curves), strict=True)]
     named.append(("line-baseline dashed", "guessing"))
     for i, (look, name) in enumerate(named):
-        parts.append(legend(left, below + 18 * i, [(look, clipped(name, 48))]))
+        parts.append(legend(x0, below + 18 * i, [(look, clipped(name, 48))]))
     return svg(WIDTH, below + 18 * len(named), *parts, title=title, description=description)
 
 
@@ -653,15 +652,15 @@ def log_points(
     points: Sequence[Point], *, title: str, description: str, x_label: str, y_label: str
 ) -> Markup:
     """Return points (x, y), both at least 1 and at least one of them, on logarithmic axes."""
-    left, top, across, high = 80.0, 34.0, 380.0, 260.0
+    x0, top, across, high = 80.0, 34.0, 380.0, 260.0
     ends = [
         10.0 ** max(1, math.ceil(math.log10(max(values)))) for values in zip(*points, strict=True)
     ]
-    x = LogScale(domain=(1.0, ends[0]), range=(left, left + across))
+    x = LogScale(domain=(1.0, ends[0]), range=(x0, x0 + across))
     y = LogScale(domain=(1.0, ends[1]), range=(top + high, top))
     parts = [
         axis_bottom(x, top + high, x_label, grid=high),
-        axis_left(y, left, y_label, grid=across),
+        axis_left(y, x0, y_label, grid=across),
         *(dot(x(at), y(value), 2.5, "fill-original") for at, value in points),
     ]
     return svg(WIDTH, top + high + 44, *parts, title=title, description=description)
@@ -678,13 +677,13 @@ def scatter(
     y_label: str,
 ) -> Markup:
     """Return points (x, y) between the ends of both axes, with a line where y is 0."""
-    left, top, wide, high = 80.0, 34.0, 380.0, 260.0
-    x = Scale(domain=across, range=(left, left + wide))
+    x0, top, wide, high = 80.0, 34.0, 380.0, 260.0
+    x = Scale(domain=across, range=(x0, x0 + wide))
     y = Scale(domain=up, range=(top + high, top))
     parts = [
         axis_bottom(x, top + high, x_label, grid=high),
-        axis_left(y, left, y_label, grid=wide),
-        line(left, y.inside(0.0), left + wide, y.inside(0.0), class_="line-baseline"),
+        axis_left(y, x0, y_label, grid=wide),
+        line(x0, y.inside(0.0), x0 + wide, y.inside(0.0), class_="line-baseline"),
         *(dot(x.inside(at), y.inside(value), 1.5, "fill-original") for at, value in points),
     ]
     return svg(WIDTH, top + high + 44, *parts, title=title, description=description)
@@ -697,7 +696,7 @@ _LONGEST = 24
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A bar: its name, its length (None: no bar) and what is written at its end."""
+    """A bar: name, length (None: no bar) and text at its end."""
 
     label: str
     value: float | None
@@ -707,18 +706,18 @@ class Bar:
 def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Markup:
     """Return bars from 0, one below the other; negative values are drawn as 0."""
     named = [clipped(row.label, _LONGEST) for row in rows]
-    left = 14 + 1.2 * max([text_width(name) for name in named], default=0.0)
+    x0 = 14 + 1.2 * max([text_width(name) for name in named], default=0.0)
     high = domain(max(row.value or 0.0, 0.0) for row in rows)[1]
-    scale = Scale(domain=(0.0, high), range=(left, WIDTH - _END))
+    scale = Scale(domain=(0.0, high), range=(x0, WIDTH - _END))
     bottom = 8 + _BARS_ROW * len(rows)
     parts = [axis_bottom(scale, bottom, label, count=4, grid=bottom - 4)]
     for i, (row, name) in enumerate(zip(rows, named, strict=True)):
         y = 8 + _BARS_ROW * i
         end = scale(min(max(row.value or 0.0, 0.0), high))
-        box = {"x": left, "y": y + 3, "width": end - left, "height": _BARS_ROW - 8}
+        box = {"x": x0, "y": y + 3, "width": end - x0, "height": _BARS_ROW - 8}
         parts += [
             el("rect", {**box, "class": "fill-s1"}),
-            text(left - 6, y + 16, name, class_="label", text_anchor="end"),
+            text(x0 - 6, y + 16, name, class_="label", text_anchor="end"),
             text(end + 6, y + 16, row.end_text, class_="label"),
         ]
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
@@ -745,24 +744,24 @@ class PairedBar:
     """Ends of the synthetic one over the datasets."""
     high: float | None = None
     muted: bool = False
-    """Whether it stands apart from the others, such as a missing code."""
+    """Whether it is grey, such as a missing code."""
 
 
 def paired_bars(
     rows: Sequence[PairedBar], *, label: str, top: float = 28.0
 ) -> tuple[list[Markup], float]:
     """Return pairs of bars from ``top`` down, at least one, and where they end with their axis."""
-    left = 12 + min(max(text_width(row.label) for row in rows), _PAIRS_ROOM)
+    x0 = 12 + min(max(text_width(row.label) for row in rows), _PAIRS_ROOM)
     ends = [end for row in rows for end in (row.original, row.synthetic, row.high)]
     scale = Scale(
         domain=(0, max((end for end in ends if end is not None), default=0.0) or 1.0),
-        range=(left, WIDTH - 14),
+        range=(x0, WIDTH - 14),
     )
     bottom = top + _PAIRS_ROW * len(rows)
     parts = [axis_bottom(scale, bottom, label, count=4, grid=bottom - top)]
-    for place, row in enumerate(rows):
-        y = top + _PAIRS_ROW * place
-        if place and row.muted and not rows[place - 1].muted:
+    for i, row in enumerate(rows):
+        y = top + _PAIRS_ROW * i
+        if i and row.muted and not rows[i - 1].muted:
             parts.append(line(0, y, WIDTH, y, class_="axis dotted"))
         parts.append(_pair_of_bars(row, scale, y))
     return parts, bottom + 44

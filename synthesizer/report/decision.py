@@ -1,7 +1,7 @@
-"""May these data be released: the verdict, limits, missing checks; what is worst, what helps.
+"""May these data be released: the verdict, reasons, missing checks, findings and remedies.
 
-A remedy is named where a finding itself says it: a check that was not made, files that do not go
-together, keys that say little. Which setting of a model helps is not guessed: `advise` tries some.
+A remedy is named if it follows from the finding: a missing check, files that do not match, keys
+that are not informative. Settings of models are tried by `synthesizer advise`.
 """
 
 from __future__ import annotations
@@ -55,28 +55,42 @@ from synthesizer.report.expected import (
 )
 from synthesizer.report.record import Record
 from synthesizer.report.risk import TONES
-from synthesizer.report.scale import verdict_charts
+from synthesizer.report.scale import LEGEND, verdict_charts
 
 
 @section("glance", "May these data be released?", "")
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield the verdict: a word, a sentence and a picture a line; all else is opened on demand.
-
-    What is seen at once has at most 80 words.
-    """
+    """Yield the verdict: outcome, sentence and picture of each line; folds have the reasons."""
     yield from verdict_charts(record.verdict)
+    yield Words([LEGEND])
     if alerts := list(_alerts(record)):
-        yield Note(f"{'; '.join(alerts)}.", "alert", "Mind:")
-    yield Fold("Why", list(_reasons(record)))
+        yield Note(f"{'; '.join(alerts)}.", "alert", "Warning:")
     worst = [one for one in worst_things(record.verdict, record) if one.measured]
-    if tries := [one.change for one in worst if one.change]:
-        yield Fold("What to change", [Words(tries)])
+    tries = [f"{one.remedy[:1].upper()}{one.remedy[1:]}." for one in worst if one.remedy]
+    yield Note(_next_step(record.verdict, has_remedy=bool(tries)), start="Next step:")
+    yield Fold("Why", list(_reasons(record)))
+    if tries:
+        yield Fold("What to change", [Words([*tries, _NO_RERUN])])
     if missing := list(_missing(record)):
         yield Fold("What was not measured", missing)
 
 
+_NO_RERUN = (
+    "Results vary from run to run. Do not rerun until all tests pass; change a setting instead."
+)
+
+
+def _next_step(verdict: Verdict, *, has_remedy: bool) -> str:
+    """Return what the steward does after reading the verdict."""
+    if verdict.word == "pass":
+        return "read Why, decide, and release only the files for researchers."
+    missing = any(not e.measured for line in verdict.lines for e in line.evidence)
+    folds = ["What to change"] * has_remedy + ["What was not measured"] * missing
+    return f"read {' and '.join(folds or ['Why'])}, then check again."
+
+
 def _alerts(record: Record) -> Iterator[str]:
-    """Yield in a few words each what no reader may miss; the folds have it in full."""
+    """Yield short warnings; the folds have the details."""
     columns = sum(name.startswith("column ") for name in record.results.failed)
     tests = {e.key for line in record.verdict.lines for e in line.evidence}
     if record.exceeded:
@@ -92,38 +106,39 @@ def _alerts(record: Record) -> Iterator[str]:
 
 
 def _reasons(record: Record) -> Iterator[Block]:
-    """Yield what is behind the verdict: sentences, limits, bad results, every test."""
+    """Yield the reasons of the verdict: sentences, limits, bad results, all tests."""
     lines, limits = record.verdict.lines, record.manifest.config.get("limits") or {}
     for line in lines:
         yield Note(with_minus(line.sentence), TONES[line.word], f"{line.title}: {line.word}.")
-    yield Note(f"{record.verdict.source} ({record.verdict.terms})", start="Limits.")
+    yield Note(f"{record.verdict.source} ({record.verdict.terms})")
     for words in (*record.exceeded, *record.results.unlike):
         yield Note(stopped(words), "alert")
     if (n := sum(limits.get(key) is not None for key in LIMITS)) and not record.exceeded:
-        yield Note(f"Kept: {plural(n, 'limit')} of the configuration.", "good")
+        yield Note(f"{plural(n, 'limit')} of the configuration: not exceeded.", "good")
     yield from bad_utility(record)
     every = [(line.title, e) for line in lines for e in line.evidence if e.measured]
     if every:
         more = (
             Added("95 % interval", "text", lambda e: interval(e.low, e.high)),
             Added("Limit", "text", _limit),
-            Added("Because", "text", lambda e: with_minus(e.sentence)),
+            Added("Reason", "text", lambda e: with_minus(e.sentence)),
         )
         table = row_table(
             [e for _, e in every],
-            "Every test: its interval is compared with the limit (docs/verdict.md)",
+            "All tests: the interval is compared with the limit (docs/verdict.md)",
             names=("test", "word", "value"),
             more=more,
             highlight=[i for i, (_, e) in enumerate(every) if e.word == "fail"],
-            labels=("About", [title for title, _ in every]),
+            labels=("Line", [title for title, _ in every]),
         )
         yield replace(table, stacks=True, sortable=False)
     if record.units == "persons":
-        yield Note(UNITS_OF_GROUPS.format(own.unit) if (own := record.manifest.groups) else UNITS)
+        groups = record.manifest.groups
+        yield Note(UNITS_OF_GROUPS.format(groups.unit) if groups else UNITS)
 
 
 def _limit(e: Evidence) -> str | None:
-    """Return the limit of a test, and on which side of it the test passes."""
+    """Return the limit of a test with its direction."""
     if e.mark is None:
         return None
     side = "at least" if e.key in AT_LEAST else "at most"
@@ -131,16 +146,16 @@ def _limit(e: Evidence) -> str | None:
 
 
 def _missing(record: Record) -> Iterator[Block]:
-    """Yield tests that were not made, what failed or was left out, and what to know of the rest."""
+    """Yield tests that were not made, failed checks, and notes on utility."""
     every = [e for line in record.verdict.lines for e in line.evidence if not e.measured]
     if every:
         yield Words([f"{e.test[:1].upper()}{e.test[1:]}: turn on {e.sentence}." for e in every])
-    yield from (Gap("certainty about the files", text, alert=True) for text in record.changes)
+    yield from (Gap("files of the run", text, alert=True) for text in record.changes)
     for name, why in record.results.failed.items():
         yield Note(stopped(f"Not computed: {name}: {why}"), "alert")
     utility = record.results.utility
     if utility is None:
-        yield Gap("no figure of utility", "The checks were off or failed.")
+        yield Gap("figures of utility", "The checks were off or failed.")
         return
     for fit in utility.fits:
         yield from (Note(words, "alert") for words in lost_fits(fit))
@@ -149,18 +164,18 @@ def _missing(record: Record) -> Iterator[Block]:
     yield from (Note(note) for note in utility.notes)
 
 
-_ONE_DATASET = 0.796
-"""Mean overlap of a right synthesis of the original's size with one dataset."""
+_RIGHT_OVERLAP = 0.796
+"""Mean overlap of one dataset of the original's size from a right model."""
 
 
 def bad_utility(record: Record) -> Iterator[Note]:
-    """Yield what no line of the verdict says: the worst variable and each fit that is far off."""
+    """Yield the worst variable, and each fit that is far off."""
     expected = expected_of(record)
     for row in tables_of(record, 1)[:1]:
         if row.s_pmse is not None and row.s_pmse > table_mark(expected):
             name = record.labels.variable(row.variables[0])
-            said = f"{written(row.s_pmse)}: {distance_in_words(row.s_pmse, expected)}"
-            yield Note(f"The worst variable is {name}, S_pMSE {said}.", "look")
+            value = f"{written(row.s_pmse)}: {distance_in_words(row.s_pmse, expected)}"
+            yield Note(f"The worst variable is {name}, S_pMSE {value}.", "look")
     utility = record.results.utility
     for fit in () if utility is None else utility.fits:
         if is_bad_fit(fit):
@@ -168,24 +183,24 @@ def bad_utility(record: Record) -> Iterator[Note]:
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:
-    """Return the overlap below which a fit's mean, and one coefficient's, is low.
+    """Return the limits below which the mean overlap, and that of one coefficient, is low.
 
-    With equal widths an overlap of 0.5 is a synthetic estimate at the end of the original's
-    interval, and below 0 the intervals do not touch. Both distances grow with what chance alone
-    does where fewer records are synthesised, which the expected overlap of a right synthesis shows.
+    For intervals of equal width, 0.5 is a synthetic estimate at the end of the original's interval.
+    Below 0 the intervals do not touch. Both limits fall if fewer records are synthesised, as the
+    expected overlap of a right model does.
     """
-    chance = 1.0 if expected is None else max(1.0, (1 - expected) / (1 - _ONE_DATASET))
+    chance = 1.0 if expected is None else max(1.0, (1 - expected) / (1 - _RIGHT_OVERLAP))
     return 1 - chance / 2, 1 - chance
 
 
 def lowest_overlap(fit: FitComparison) -> tuple[str, float] | None:
-    """Return the coefficient whose intervals overlap least, and how much."""
+    """Return the coefficient with the smallest overlap, and the overlap."""
     overlaps = [(row.name, row.overlap) for row in fit.coefficients if row.overlap is not None]
     return min(overlaps, key=lambda pair: pair[1], default=None)
 
 
 def is_bad_fit(fit: FitComparison) -> bool:
-    """Whether a fit's intervals overlap less than chance explains: on average, or in one place."""
+    """Whether the mean overlap of a fit, or that of one coefficient, is below its limit."""
     mean_mark, single_mark = overlap_marks(fit.expected_overlap)
     mean, lowest = fit.mean_overlap, lowest_overlap(fit)
     mean_is_low = mean is not None and mean < mean_mark
@@ -194,26 +209,26 @@ def is_bad_fit(fit: FitComparison) -> bool:
 
 def _fit_in_words(fit: FitComparison) -> str:
     mean, good = written(fit.mean_overlap, "share"), overlap_in_words(fit.expected_overlap)
-    told = [f"Fit {fit.title}: the intervals overlap by {mean} on average ({good})"]
+    parts = [f"Fit {fit.title}: the intervals overlap by {mean} on average ({good})"]
     if lowest := lowest_overlap(fit):
         apart = "; the two intervals do not touch" if lowest[1] < 0 else ""
-        told.append(f"the lowest overlap is {written(lowest[1], 'share')}, of {lowest[0]}{apart}")
-    return f"{', '.join(told)}. A researcher would draw other conclusions."
+        parts.append(f"the lowest overlap is {written(lowest[1], 'share')}, of {lowest[0]}{apart}")
+    return f"{', '.join(parts)}. A researcher would draw other conclusions."
 
 
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)
-MUCH_NEARER = 0.5
-"""Share of the present distance to the limit, up to which a figure without interval is better."""
+MAX_DISTANCE_RATIO = 0.5
+"""New over present distance to the limit, up to which a figure without interval is better."""
 TRY_SETTINGS = "'synthesizer advise CONFIG' tries other settings for the worst finding"
 
 
 class Advice(NamedTuple):
-    """What is not as it should be, and what helps; findings with one remedy are together."""
+    """Findings with the same remedy."""
 
     remedy: str
-    """Empty where nothing is known: of files whose models are not known."""
+    """Empty if none is known, as for files of others."""
     findings: tuple[tuple[Subject, Evidence], ...]
-    """Tests and the lines of the verdict that they belong to, the gravest first."""
+    """Tests with the subject of their line, the worst first."""
 
     @property
     def tests(self) -> str:
@@ -228,74 +243,74 @@ class Advice(NamedTuple):
 
     @property
     def change(self) -> str:
-        """What to change, in words; empty where nothing is known."""
+        """Sentence on what to change; empty without a remedy."""
         return f"What to change: {self.remedy}." if self.remedy else ""
 
 
 def worst_things(
     verdict: Verdict, record: Record | None = None, *, subjects: Collection[Subject] = SUBJECTS
 ) -> list[Advice]:
-    """Return the worst things about datasets with what helps, the gravest first.
+    """Return the findings on datasets with their remedies, the worst first.
 
     Parameters
     ----------
     verdict : Verdict
-        Whose tests do not all pass; of a verdict that does nothing is worst.
+        A verdict that passes has no findings.
     record : Record, optional
-        How the datasets were made; None of files that somebody else made.
+        How the datasets were made; None for files of others.
     subjects : collection of str
-        Lines of the verdict that are looked at.
+        Lines of the verdict that count.
     """
     by_remedy: dict[str, list[tuple[Subject, Evidence]]] = {}
     of_files = record is None or record.of_files
     has_models = record is not None and not of_files and record.manifest.maker is None
     usual = TRY_SETTINGS if has_models else ""
-    found = [(subject, e) for subject, e in verdict.findings if subject in subjects]
-    for subject, e in found:
+    findings = [(subject, e) for subject, e in verdict.findings if subject in subjects]
+    for subject, e in findings:
         if e.measured:
             remedy = remedy_of(e, of_files=of_files) or ("" if _has_no_limit(e) else usual)
             by_remedy.setdefault(remedy, []).append((subject, e))
-    missing = [(subject, e) for subject, e in found if not e.measured]
+    missing = [(subject, e) for subject, e in findings if not e.measured]
     no_control = of_files and {"near_verbatim", "attack_risk"} <= {e.key for _, e in missing}
     halves = [(subject, e) for subject, e in missing if no_control and e.key in HALVES]
     if halves:
-        by_remedy["name data that the synthesis never saw as control"] = halves
+        by_remedy["name a file of holdout records as control"] = halves
     if others := [item for item in missing if item not in halves]:
         by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
-    return [Advice(remedy, tuple(findings)) for remedy, findings in by_remedy.items()]
+    return [Advice(remedy, tuple(group)) for remedy, group in by_remedy.items()]
 
 
 def _has_no_limit(e: Evidence) -> bool:
-    """Whether the profile has no limit for a figure, so that no setting mends it."""
+    """Whether the profile has no limit for a figure."""
     return e.value is not None and e.mark is None
 
 
 def remedy_of(e: Evidence, *, of_files: bool = False) -> str:
-    """Return what helps a test that was made, whatever made the data; empty where nothing does."""
+    """Return the remedy that follows from a test itself; empty if there is none."""
     if e.key in _OF_FILES:
         return _OF_FILES[e.key]
     if e.is_weak:
-        return f"name keys that tell more: {'--keys' if of_files else 'checks: {keys: [...]}'}"
+        return f"name other keys: {'--keys' if of_files else 'checks: {keys: [...]}'}"
     return ""
 
 
 _OF_FILES = {
-    "unlike": "write missing values with the same codes in all files, and compare again",
-    "columns": "give columns the same names and codes in all files, and compare again",
-    "control": "name a control of other persons",
-    "rare_levels": "write public: true where levels are a published list, or rare: to group them",
-    "few_records": "look at more records",
-    "releases": "say by 'synthesizer releases SOURCE --not-given-out DIR' what nobody got, else "
-    "make fewer releases",
+    "unlike": "use the same missing codes in all files, and compare again",
+    "columns": "use the same column names and codes in all files, and compare again",
+    "control": "name a control file without training records",
+    "rare_levels": "write public: true for published lists of levels, or group levels with rare:",
+    "few_records": "check files with more records",
+    "releases": "mark unpublished releases by 'synthesizer releases SOURCE --not-given-out DIR', "
+    "else make fewer releases",
 }
-"""What helps where files do not go together, or are too small."""
+"""Remedies by key of the test."""
 
 
-# What was tried.
+# Trials of settings.
 
 
 class Trial(Row):
-    """Settings that were tried on one half of the data"""
+    """A setting that was tried on one half of the data"""
 
     setting: str = column("Setting", "text")
     value: float | None = column("Worst finding", "share", "its figure", default=None)
@@ -306,18 +321,17 @@ class Trial(Row):
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
     use: float | None = column("S_pMSE of pairs (lower is better)", "number", default=None)
-    """Mean beside the other half."""
+    """Mean, compared with the other half."""
     distance: float | None = None
-    """From passing, in units of the limit; 0 where it passes, None where it is unknown."""
+    """Distance from passing over the limit; 0 if it passes, None if unknown."""
     failing: tuple[str, ...] = ()
     """Keys of the tests that fail."""
 
     def helps(self, present: Trial) -> bool:
-        """Return whether it is clearly better in the finding, and lets no other test fail.
+        """Return whether the finding is clearly better, and no other test fails.
 
-        A figure with an interval is clearly better below the lower end of the present one, so that
-        an interval which is only wide is mended by no setting; others by their word, or much
-        nearer to it.
+        A figure with an interval is clearly better below the lower end of the present interval.
+        Other figures are better by their outcome, or by half the distance to it.
         """
         if {*self.failing} - {*present.failing}:
             return False
@@ -325,48 +339,48 @@ class Trial(Row):
             return self.value < present.least
         word, before = (WORDS.index(each.word) for each in (self, present))
         far, far_before = (inf if t.distance is None else t.distance for t in (self, present))
-        is_near = 0 < far_before < inf and far <= MUCH_NEARER * far_before
+        is_near = 0 < far_before < inf and far <= MAX_DISTANCE_RATIO * far_before
         return word < before or (word == before and is_near)
 
 
 class Advised(Result):
-    """Which setting mends the worst finding of a verdict, and what was tried for it.
+    """Settings that were tried against the worst finding of a verdict, and the advised one.
 
     Confidential like a report.
     """
 
     finding: Evidence | None = None
-    """The worst finding of the present setting; None where no setting can mend what there is."""
+    """Worst finding of the present setting; None without one that settings can change."""
     subject: Subject | None = None
-    """The line of the verdict that it belongs to."""
+    """Line of the finding."""
     trials: tuple[Trial, ...] = ()
     """The present setting first."""
     again: tuple[Trial, ...] = ()
-    """The present and the best setting on another half; empty where none helped on the first."""
+    """Present and best setting on another half; empty without a best one."""
     units: Units
     """What is counted."""
     n: int = 0
-    """Records, or persons, of the whole file."""
+    """Records or persons of the file."""
     m: int = 1
-    """Datasets that each setting made."""
+    """Datasets of each setting."""
 
     @property
     def caption(self) -> str:
-        """What the table of trials shows."""
+        """Caption of the table of trials."""
         return f"m = {self.m}, a random half of {self.n:,} {self.units} against the other half"
 
     @property
     def figure(self) -> str:
-        """Name of the figure of the worst finding, and which direction is good."""
+        """Name and direction of the figure of the worst finding."""
         e, better = self.finding, ("lower", "higher")
         return f"{e.test} ({better[e.key in AT_LEAST]} is better)" if e else ""
 
     @property
     def best(self) -> Trial | None:
-        """The setting that helps on the first half at the least loss; None where none does.
+        """The setting that helps on the first half at the smallest loss; None without one.
 
-        Of settings that pass, the loss decides: of use, or, where use is the finding, of persons;
-        of others their distance from passing.
+        Distance from passing decides first, then loss: of use, or of near copies if use is the
+        finding.
         """
 
         def order(trial: Trial) -> tuple[float, ...]:
@@ -378,13 +392,13 @@ class Advised(Result):
 
     @property
     def advised(self) -> str | None:
-        """The setting that helps on both halves, as ``KEY=VALUE``; None where none does."""
+        """The setting that helps on both halves, as ``KEY=VALUE``; None without one."""
         is_sure = len(self.again) > 1 and self.again[1].helps(self.again[0])
         return self.again[1].setting if is_sure else None
 
     @property
     def text(self) -> str:
-        """All of it as JSON, for a file."""
+        """The content of the JSON file."""
         head = {"confidential": "not for release with the datasets", "format": 1}
         content = head | plain(self) | {"advised": self.advised, "sentence": self.sentence}
         return f"{dumps(content, indent=1, ensure_ascii=False, allow_nan=False)}\n"
@@ -395,13 +409,13 @@ class Advised(Result):
         if self.finding is None:
             return (
                 "Nothing to try: on a half of the data no test has a finding that a setting can "
-                "mend. A finding of the run is near its limit, or needs another remedy."
+                "change. A finding of the run is near its limit, or needs another remedy."
             )
         if self.advised is not None:
             reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
             before, after = (written(trial.value, "share") for trial in self.again)
-            told = f"On another half: {self.finding.test} {after} instead of {before}"
-            return f"Advised: {self.advised}. It {reached}. {told}."
+            values = f"{self.finding.test} {after} instead of {before}"
+            return f"Advised: {self.advised}. It {reached}. On another half: {values}."
         tried = "; ".join(trial.setting for trial in self.trials[1:])
         none = f"None of these helps: {tried}" if tried else "No other setting is known"
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
@@ -410,39 +424,41 @@ class Advised(Result):
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
-    """Return the worst finding that a setting may mend, with its line; None where there is none.
+    """Return the worst finding that a setting may change, with its line; None without one.
 
-    The gravest word comes first, then the line, then what is farthest from its limit.
+    The worst outcome comes first, then the line, then the largest distance from the limit.
     """
 
-    def order(found: tuple[Subject, Evidence]) -> tuple[int, int, float]:
-        subject, e = found
+    def order(finding: tuple[Subject, Evidence]) -> tuple[int, int, float]:
+        subject, e = finding
         far = _distance(e)
         return -WORDS.index(e.word), SUBJECTS.index(subject), -inf if far is None else -far
 
-    found = [
+    findings = [
         (s, e) for s, e in judged.findings if e.measured and not (_has_no_limit(e) or remedy_of(e))
     ]
-    return min(found, key=order, default=(None, None))
+    return min(findings, key=order, default=(None, None))
 
 
 def trial_of(
     setting: str, results: CheckResults, limits: LimitConfig, subject: Subject, key: str
 ) -> Trial:
-    """Return the row of a setting: its figure of a finding, persons and use."""
+    """Return the row of a setting: figure of the finding, near copies, and use."""
     judged = verdict(results, limits)
 
     def of(line: Subject, key: str) -> Evidence | None:
-        return next((e for e in judged[line].evidence if e.key == key), None)  # the gravest
+        return next((e for e in judged[line].evidence if e.key == key), None)  # the worst
 
-    e, near = of(subject, key), of("person", "near_verbatim")
-    beside = None if results.utility is None else results.utility.further.get("unseen")
+    e, copies = of(subject, key), of("person", "near_verbatim")
+    unseen = None if results.utility is None else results.utility.further.get("unseen")
     return Trial(
         setting=setting,
         **{} if e is None else {"value": e.value, "least": e.low, "limit": e.mark},
         word="pass" if e is None else e.word,
-        **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
-        use=beside.s_pmse if isinstance(beside, Unseen) else None,
+        **{}
+        if copies is None
+        else {"persons": copies.value, "low": copies.low, "high": copies.high},
+        use=unseen.s_pmse if isinstance(unseen, Unseen) else None,
         distance=0.0 if e is None else _distance(e),
         failing=tuple(
             e.key for one in judged.lines for e in one.evidence if e.decides and e.word == "fail"

@@ -1,4 +1,4 @@
-"""Expected values of S_pMSE: of a right synthesis of this kind, and of a new sample."""
+"""Expected values of S_pMSE, of a right synthesis and of a new sample; figures in words."""
 
 from __future__ import annotations
 
@@ -15,52 +15,51 @@ from synthesizer.report.record import Record
 
 
 def tables_of(record: Record, ways: int) -> tuple[TableRow, ...]:
-    """Return the tables of an order, the worst first; none where they were not compared."""
+    """Return the tables of one order, the worst first; none if they were not compared."""
     utility = record.results.utility
     return () if utility is None or utility.tables is None else utility.tables.of_order(ways)
 
 
 def lone_variable(record: Record) -> str:
-    """Return the variable of a run that has only one, so that there is no pair; else nothing."""
+    """Return the only variable of a run; empty if there are several."""
     names = [step.variable for step in record.manifest.chain if step.kind != "id"]
     return names[0] if len(names) == 1 else ""
 
 
 def no_tables(record: Record, subject: str, *, pairs: bool = False) -> Gap:
-    """Say why there are no measures of tables, of pairs or of single variables."""
+    """Return the reason why tables of pairs or of single variables are missing."""
     if why := record.results.failed.get("tables"):
         return Gap(subject, f"The tables could not be compared: {why}")
     if pairs and (lone := lone_variable(record)):
-        return Gap(subject, f"A pair needs two variables, and {lone} is the only one that is left.")
+        return Gap(subject, f"A pair needs two variables, and {lone} is the only one.")
     switch = "checks.two_way" if pairs else "checks.one_way"
-    return Gap(subject, f"The check was off: set {switch} to true and run again.")
+    return Gap(subject, f"The check was turned off: set {switch} to true and run again.")
 
 
-_NAMED = 12
-_LOOK = 10.0
-_UNKNOWN = "could not be computed, which is no good news"
+_MAX_NAMES = 12
+_UNKNOWN = "could not be computed"
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Expectations of S_pMSE, the distance of a table over that of draws from a right model."""
+    """Expected S_pMSE (distance of two tables over that of a right synthesis)."""
 
     right: float = 1.0
-    """Of a right synthesis of this kind: 1 with fixed parameters, 1 + k/n with parameters drawn
-    anew for each dataset, for k synthetic and n original records."""
+    """Right synthesis: 1 with fixed parameters, 1 + k/n with new parameters for each dataset, for k
+    synthetic and n original records."""
     fresh: float | None = 2.0
-    """Of a new sample of the same population, 1 + k/n; None where k or n is not known."""
+    """New sample of the same population, 1 + k/n; None if k or n is unknown."""
     proper: bool = False
-    """Whether parameters were drawn anew for each dataset."""
+    """Whether each dataset has new parameters."""
 
     @property
     def limit(self) -> float:
-        """What tables should not exceed: the new sample's value, or two where it is unknown."""
+        """Limit of a table: value of a new sample, or two if it is unknown."""
         return max(self.right, 2.0 if self.fresh is None else self.fresh)
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """Upper ends of the colours; the third is the new sample's value."""
+        """Upper ends of the colours; the third is the limit."""
         return tuple(self.limit * share for share in (0.5, 0.75, 1, 1.5, 2.5, 5, 10, 25))
 
     @property
@@ -76,19 +75,22 @@ class Expected:
 
     @property
     def sentence(self) -> str:
-        """Both values with what they rest on."""
+        """Both values with their formula."""
         ratio_here = "" if self.fresh is None else f", here {short(self.fresh)}"
         ratio = f"1 + k/n{ratio_here} (k synthetic and n original records)"
         if self.proper:
-            return f"New parameters make a right synthesis as far off as a new sample: {ratio}."
+            return (
+                "With new parameters for each dataset, a right synthesis and a new sample have the "
+                f"same expectation: {ratio}."
+            )
         return (
-            f"A right synthesis has {short(self.right)} in expectation, a new sample of the "
-            f"same population {ratio}."
+            f"The expectation of a right synthesis is {short(self.right)}, that of a new sample of "
+            f"the same population {ratio}."
         )
 
 
 def expected_of(record: Record) -> Expected:
-    """Return the expectations of a run; without results of utility from its sizes."""
+    """Return the expected values of a run; without results of utility from its sizes."""
     utility, manifest = record.results.utility, record.manifest
     if utility is not None:
         return Expected(utility.expected, utility.fresh, utility.proper)
@@ -98,105 +100,104 @@ def expected_of(record: Record) -> Expected:
 
 
 def table_mark(expected: Expected) -> float:
-    """Return the S_pMSE above which one table is to be looked at.
+    """Return the limit of S_pMSE of a single table: 10, or five times the value of a new sample.
 
-    The customary rule for two-way tables of a synthesis of the size of the original is that all
-    should be below 10, better below 3 (Raab, Nowok and Dibben 2021). That is five times the value
-    of a new sample, to which the mark rises where more records were drawn or parameters anew.
+    Raab, Nowok and Dibben (2021): all two-way tables should be below 10, better below 3.
     """
-    return max(_LOOK, 5 * expected.limit)
+    return max(10.0, 5 * expected.limit)
 
 
-def copied_in_words(kept: Sequence[str]) -> str:
-    """Say what partial synthesis means for the figures."""
+def copied_in_words(copied: Sequence[str]) -> str:
+    """Return a sentence on the effect of partial synthesis on the figures."""
     return (
-        f"Copied from the original (partial synthesis): {listed(kept, _NAMED)}. The means leave "
-        "out tables of copied variables alone. Other tables are nearer than with all values "
-        "drawn, since a part of every record is real."
+        f"Copied from the original (partial synthesis): {listed(copied, _MAX_NAMES)}. Means "
+        "exclude tables of copied variables only. Other tables are closer to the original than "
+        "with full synthesis, since a part of each record is real."
     )
 
 
 def distance_in_words(value: float | None, expected: Expected) -> str:
-    """Say what an S_pMSE means."""
+    """Return an S_pMSE in words."""
     if value is None:
         return _UNKNOWN
     if value <= 1.2 * expected.right:
-        return f"as near as {expected.right_words}"
+        return f"as close to the original as {expected.right_words}"
     limit = expected.limit
     is_fresh = limit == expected.fresh
     reference = expected.fresh_words if is_fresh else f"twice {expected.right_words}"
     if value <= limit:
-        return f"no further off than {reference}"
+        return f"as close to the original as {reference}"
     if value <= 5 * limit:
-        return f"{'somewhat' if value <= 1.5 * limit else 'clearly'} further off than {reference}"
-    return f"{written(value / limit, 'count')} times as far off as {reference}"
+        how = "somewhat" if value <= 1.5 * limit else "clearly"
+        return f"{how} farther from the original than {reference}"
+    return f"{written(value / limit, 'count')} times as far from the original as {reference}"
 
 
 def chance_in_words(ratio: float | None, deviations: float | None, level: float = 1.0) -> str:
-    """Say what a pMSE ratio means whose expectation is from permuted labels.
+    """Return a pMSE ratio in words, if its expectation is from permuted labels.
 
-    ``deviations`` are standard deviations of pMSE above its expectation; a right synthesis may go
-    down to ``level``, which is 1 where it is as far off as a new sample.
+    ``deviations`` are standard deviations of pMSE above its expectation. ``level`` is the smallest
+    ratio of a right synthesis, 1 if that equals a new sample.
     """
     if ratio is None:
         return _UNKNOWN
     reference = "a new sample of the same population (1)"
-    down = "" if level >= 1 else f"; a right synthesis may go down to {short(level)}"
+    down = "" if level >= 1 else f"; a right synthesis can be as low as {short(level)}"
     if ratio <= 1 or (deviations is not None and deviations <= 2):
-        return f"told apart no better than {reference}{down}"
-    how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "far"
-    return f"told apart {how} better than {reference}{down}"
+        return f"as hard to distinguish from the original as {reference}{down}"
+    how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "much"
+    return f"{how} easier to distinguish from the original than {reference}{down}"
 
 
 def short(value: float) -> str:
-    """Write an expectation: three digits, no zeros that say nothing."""
+    """Return an expected value with three digits."""
     return f"{value:.3g}"
 
 
 def right_share(scores: PmseResult, expected: Expected) -> float:
-    """Return the lowest ratio that a tree may have for a right synthesis: 1 - c, c its share."""
+    """Return the smallest ratio of a tree for a right synthesis: 1 - c, c the synthetic share."""
     if expected.proper:
         return 1.0
     return scores.n / (scores.n + sum(scores.n_synthetic) / len(scores.n_synthetic))
 
 
 def lost_fits(fit: FitComparison) -> list[str]:
-    """Return the alert about datasets without a fit; empty where every dataset has one."""
+    """Return the warning on datasets without a fit; empty if there are none."""
     fits = [dataset_fit for dataset_fit in fit.datasets if dataset_fit.dataset > 0]
     problems = [dataset_fit.problem for dataset_fit in fits if dataset_fit.problem is not None]
     if not problems:
         return []
     why = "; ".join(dict.fromkeys(problem.rstrip(". ") for problem in problems))
     fitted = f"fitted on {len(fits) - len(problems)} of {len(fits)} datasets"
-    return [f"{fit.title}: {fitted}, the others are left out: {why}."]
+    return [f"{fit.title}: {fitted}; the others are left out: {why}."]
 
 
 def fit_notes(fit: FitComparison) -> list[str]:
-    """Return the notes of a fit, each as a sentence."""
+    """Return the notes of a fit as sentences."""
     return [stopped(note[:1].upper() + note[1:]) for note in fit.notes]
 
 
 def overlap_in_words(expected: float | None) -> str:
-    """Say what an overlap is to be compared with."""
+    """Return the reference of an overlap in words."""
     if expected is None:
-        return "1 is all, which a right synthesis does not reach either"
-    return f"1 is all, and a right synthesis reaches {written(expected, 'share')} on average"
+        return "1 is equal, a right synthesis has less"
+    return f"1 is equal, a right synthesis has {written(expected, 'share')} on average"
 
 
 def cautions(record: Record) -> list[str]:
-    """Return what intervals from the synthetic data assume, by the models of the chain."""
+    """Return the assumptions of intervals from the synthetic data, by the models of the chain."""
     trees = _trees(record)
-    tilted = [name for name, (_, tilt) in trees.items() if tilt]
-    return [of_trees(tilted, others=len(tilted) < len(trees), even=even_trees(record))["narrow"]]
+    named = [name for name, (_, leaf_regression) in trees.items() if leaf_regression]
+    return [of_trees(named, others=len(named) < len(trees), even=even_trees(record))["narrow"]]
 
 
 def even_trees(record: Record) -> bool:
-    """Whether some variable was drawn evenly by trees."""
+    """Whether trees drew some variable evenly."""
     return any(even for even, _ in _trees(record).values())
 
 
 def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
-    """Return, for every variable drawn by trees, whether draws were even and whether tilted."""
+    """Return for each variable drawn by trees whether draws were even, and by leaf regression."""
     return {
         step.variable: (step.trees.even, step.trees.leaf_regression)
         for step in record.manifest.chain
@@ -205,29 +206,28 @@ def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
 
 
 UNITS = (
-    "Figures count persons, also where they are called records: one row a person, with attributes "
+    "Figures count persons, also if they are called records. A person is one row with attributes "
     "of the career and the values of the first, the last and chosen periods."
 )
 UNITS_OF_GROUPS = (
-    "Figures count persons, also where they are called records; halves are split by {}. "
-    "What all members share is counted once for each member, so chance alone gives it more than "
-    "what is called good."
+    "Figures count persons, also if they are called records; halves are split by {}. Attributes "
+    "that all members share count once for each member, so they exceed good values by chance "
+    "alone."
 )
-FAR = 3.0
-"""Ratio to the noise floor above which a distance is far off."""
+MAX_RATIO = 3.0
+"""Ratio to the noise floor above which a distance is highlighted."""
 
 
 def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
-    """Say what a distance over its noise floor means."""
+    """Return a distance over its noise floor in words."""
     if ratio is None:
         if distance is None:
             return _UNKNOWN
-        return "equal" if not distance else "differs, where bootstraps of the original never do"
+        return "equal" if not distance else "differs; bootstraps of the original never do"
     if ratio < 0.5:
-        return "nearer than chance, as evenly spread draws or copies are"
+        return "smaller than by chance, as with even draws or copies"
     if ratio <= 1.25:
-        return "as near as chance allows"
+        return "equal up to chance"
     if ratio <= 2:
-        return "a little further off than chance"
-    how = "clearly off" if ratio <= FAR else "far off"
-    return f"{how}: more than chance explains"
+        return "a little larger than by chance"
+    return f"{'clearly' if ratio <= MAX_RATIO else 'much'} larger than by chance"

@@ -1,7 +1,7 @@
-"""What figures and results show, as blocks: pictures, figures, tables, notes.
+"""Figures and results as blocks: pictures, figures, tables, notes.
 
-Every result is shown by `result_blocks`: by its figures beside what they are to be compared with,
-its values, and the columns that its rows declare.
+`result_blocks` shows any result by its figures with their references, its values, and the columns
+of its rows.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
 from synthesizer.report.scale import verdict_chart, verdict_charts
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
-"""They describe one file by itself; the part about the measure shows them."""
+"""Keys of figures of a single file, without a reference."""
 READS = (
-    "Each dot is what the synthetic data give away, from 0 to 1. One at the cross, or below "
-    "the bar, tells no more than somebody knows without the release; the nearer it is to the "
-    "diamond, the more the release tells."
+    "Dot: disclosure by the synthetic data, from 0 to 1. Bar: guessing without the release "
+    "(baseline). Cross: chance. Diamond: releasing the original. A dot at bar or cross reveals "
+    "nothing new; a dot near the diamond reveals as much as the original."
 )
-"""How rates are read; said once on a page."""
-_BRIEFLY = "Bar and cross tell nothing new, the diamond all that the original would."
-CATALOGUE = Markup('<p><a href="#figures">What each figure says, and all numbers</a></p>')
-"""The one place of the report where every figure is explained."""
+"""Legend of pictures of rates."""
+_BRIEFLY = "Bar: baseline. Cross: chance. Diamond: releasing the original."
+CATALOGUE = Markup('<p><a href="#figures">Meaning of each figure, and all numbers</a></p>')
+"""Link to the section that explains all figures."""
 
 
 def span(low: float | None, high: float | None) -> str:
-    """Write the ends of an interval, or that they are not known."""
-    return "not known" if low is None or high is None else interval(low, high, "share")
+    """Return the ends of an interval as text, or "unknown"."""
+    return "unknown" if low is None or high is None else interval(low, high, "share")
 
 
 def figure_of(figures: Sequence[Figure], key: str) -> Figure | None:
-    """Return the figure with a key; None if there is none."""
+    """Return the figure with a key; None without one."""
     return next((figure for figure in figures if figure.key == key), None)
 
 
 def compared(figures: Sequence[Figure]) -> list[Figure]:
-    """Return rates of risk with something to compare with: baseline, chance, the original's."""
+    """Return the rates of risk with a reference: baseline, chance or original."""
     return [
         figure
         for figure in figures
@@ -91,9 +91,9 @@ def dot_chart(
     whole: bool = True,
     zero: bool = False,
 ) -> Chart:
-    """Return a dot plot with its caption; its rows are said to readers who cannot see them.
+    """Return a dot plot with caption; its text alternative has all rows.
 
-    ``about`` tells it from other pictures of the page. All else is as in `Chart` and
+    ``about`` distinguishes pictures with the same title. Other arguments are those of `Chart` and
     `synthesizer.report.charts.dots`.
     """
     return Chart(
@@ -114,7 +114,7 @@ def dot_chart(
 
 
 def _row_in_words(row: DotRow, marks: Mapping[str, str]) -> str:
-    """Say a row in one line with its interval, baseline, chance and original."""
+    """Return a row in words, with its interval, baseline, chance and original."""
     more = []
     if row.low is not None and row.high is not None:
         more.append(f"interval {span(row.low, row.high)}")
@@ -122,8 +122,8 @@ def _row_in_words(row: DotRow, marks: Mapping[str, str]) -> str:
         if (value := getattr(row, name)) is not None:
             words = name if marks is MARKS else marks[name]
             more.append(f"{words} {written(value, 'share')}")
-    own_value = "not computed" if row.value is None else written(row.value, "share")
-    return f"{row.label} {own_value}" + (f" ({', '.join(more)})" if more else "")
+    shown = "not computed" if row.value is None else written(row.value, "share")
+    return f"{row.label} {shown}" + (f" ({', '.join(more)})" if more else "")
 
 
 def dot_row(figure: Figure) -> DotRow:
@@ -154,7 +154,7 @@ def bar_chart(
     form: Form,
     about: str = "",
 ) -> Chart:
-    """Return bars of named values, each written at its end."""
+    """Return bars of named values with the values at their ends."""
     drawn = [Bar(label=name, value=value, end_text=written(value, form)) for name, value in values]
     words = "; ".join(f"{bar.label}: {bar.end_text}" for bar in drawn if bar.value)
     name = f"{title}. {about}" if about else title
@@ -163,41 +163,41 @@ def bar_chart(
 
 
 def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Iterator[Block]:
-    """Yield a picture of the rates among figures; all of them are in the catalogue of figures."""
+    """Yield a picture of the rates among figures, and a link to the list of figures."""
     if rates := compared(figures):
         yield rate_chart(rates, title, about)
     if figures:
         yield CATALOGUE
 
 
-# What a result yields: pictures, figures, tables, notes.
+# Blocks of a result: pictures, figures, tables, notes.
 
 FIGURES = "figures"
-"""The table of the figures of a result."""
-UNTOLD = frozenset({"seed", "random_key", "seed_of_fit"})
-"""Fields that decide the draws: nothing shows them."""
+"""Name of the table of figures of a result."""
+HIDDEN = frozenset({"seed", "random_key", "seed_of_fit"})
+"""Fields that would allow a repetition of the draws."""
 MOST_DRAWN = 12
 """Rows of a picture."""
 MOST_TABLES = 24
 """Tables of a result; `to_frame` has all."""
-_UNFOLDED = 12
-"""Figures up to which their table is seen at once."""
+_MAX_OPEN = 12
+"""Figures up to which their table is open."""
 _PICTURES: Mapping[str, tuple[str, str]] = {
     "DifferentialResult": ("risk_attribution", "difference_chart"),
     "Distribution": ("variables", "variable_chart"),
     "FitComparison": ("model_fits", "fit_chart"),
     "UtilityResult": ("utility", "pictures_of"),
 }
-"""Where the report has a picture of a result by itself: file and function."""
+"""File and function of the picture of a result type."""
 
 
 def result_blocks(
     result: object, title: str = "", units: Units | None = None, *, alone: bool = True
 ) -> Iterator[Block]:
-    """Yield what a result shows: pictures, figures beside their marks, tables, and notes.
+    """Yield a result as pictures, figures with their references, tables, and notes.
 
-    The heading is what the result says of itself where no title is given. The table of its figures
-    is left out where it is not ``alone``, but on a page that lists the figures of all results.
+    The default heading is the description of the type. The table of figures is left out if the
+    result is not ``alone`` but on a page that lists the figures of all results.
     """
     units = units or units_of(result)
     figures = figures_of(result, units)
@@ -209,14 +209,14 @@ def result_blocks(
         yield rate_chart(rates[:MOST_DRAWN], "Rates" if alone else title, type(result).__name__)
     if figures and alone:
         table = figure_table(figures, units)
-        yield table if len(figures) <= _UNFOLDED else Fold("All figures", [table])
+        yield table if len(figures) <= _MAX_OPEN else Fold("All figures", [table])
     shown: list[Block] = [*islice(result_tables(result, units), MOST_TABLES)]
     yield from shown if len(shown) < 4 else [*shown[:2], Fold("Further tables", shown[2:])]
-    yield from (Note(stopped(in_units(said, units))) for said in dict.fromkeys(_notes(result)))
+    yield from (Note(stopped(in_units(note, units))) for note in dict.fromkeys(_notes(result)))
 
 
 def _pictures(result: object) -> Iterator[Block]:
-    """Yield the pictures that the report has of a result, of its utility where it has all."""
+    """Yield the report's pictures of a result."""
     if isinstance(result, CheckResults):
         yield verdict_chart(result.verdict)
         yield from _pictures(result.utility)
@@ -224,17 +224,17 @@ def _pictures(result: object) -> Iterator[Block]:
         yield from verdict_charts(result)
         yield Fold("Why", [Words([f"{one.title}: {one.sentence}" for one in result.lines])])
     yield from getattr(result, "own_pictures", ())
-    if (place := _PICTURES.get(type(result).__name__)) is not None:
-        drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
+    if (builder := _PICTURES.get(type(result).__name__)) is not None:
+        drawn: Any = getattr(import_module(f"synthesizer.report.{builder[0]}"), builder[1])(result)
         blocks: Iterable[Block] = getattr(drawn, "blocks", drawn)
         yield from [blocks] if isinstance(blocks, Chart) else blocks
 
 
 def _notes(result: object) -> Iterator[str]:
-    """Yield what must be said of a result, and of its parts, and what could not be computed."""
+    """Yield the notes of a result and of its parts, and what could not be computed."""
     for name in ("alarms", "warnings", "cautions", "notes"):
-        said = getattr(result, name, ())
-        yield from (s for s in said if isinstance(s, str)) if isinstance(said, tuple) else ()
+        notes = getattr(result, name, ())
+        yield from (s for s in notes if isinstance(s, str)) if isinstance(notes, tuple) else ()
     failed = getattr(result, "failed", {})
     if isinstance(failed, Mapping):
         yield from (f"{name}: not computed: {why}" for name, why in failed.items())
@@ -244,26 +244,26 @@ def _notes(result: object) -> Iterator[str]:
 
 
 def figures_of(result: object, units: Units = "records") -> list[tuple[str, Figure]]:
-    """Return the figures of a result, each with what it is about."""
-    found = getattr(result, FIGURES, ())
-    pairs = found if isinstance(found, tuple) else ()
+    """Return the figures of a result, each with its subject."""
+    figures = getattr(result, FIGURES, ())
+    pairs = figures if isinstance(figures, tuple) else ()
     named = [("", one) if isinstance(one, Figure) else one for one in pairs]
     return [
-        (place, one if place else one.counting(units))
-        for place, one in named
+        (about, one if about else one.counting(units))
+        for about, one in named
         if isinstance(one, Figure)
     ]
 
 
 def units_of(result: object) -> Units:
-    """Return what a result counts."""
+    """Return the units of a result."""
     return "persons" if getattr(result, "units", None) == "persons" else "records"
 
 
 def figure_table(
     figures: Sequence[tuple[str, Figure]], units: str = "records", caption: str = "Figures"
 ) -> DataTable:
-    """Return figures, each with what it is about, beside what they are to be compared with."""
+    """Return a table of figures with their subjects and references."""
     of_file: list[Added] = [
         Added("Figure", "text", lambda pair: pair[1].name),
         Added("About", "text", lambda pair: pair[0]),
@@ -283,34 +283,34 @@ def _ends(figure: Figure) -> str | None:
     return None if figure.low is None else interval(figure.low, figure.high)
 
 
-def _good(place: str, figure: Figure) -> str:
+def _good(about: str, figure: Figure) -> str:
     """Return the direction of a figure; SPECKS of a tree is above 0 by chance alone."""
-    if place.endswith("cart") and figure.key == "specks":
-        return "not to be read alone: far from 0 by chance"
+    if about.endswith("cart") and figure.key == "specks":
+        return "no reference: above 0 by chance"
     return figure.direction
 
 
 def result_tables(result: object, units: Units) -> Iterator[DataTable]:
-    """Yield a table of a result's own values, those of its parts, and one of each list of rows."""
-    found = dict(tables_of(result))
-    found.pop(FIGURES, None)
+    """Yield a table of the values of a result and of each part, and one of each list of rows."""
+    tables = dict(tables_of(result))
+    tables.pop(FIGURES, None)
     for part in [result, *_parts(result)]:
         kind: Any = type(part)
         if not isinstance(part, Row) and isinstance(part, BaseModel) and columns(kind):
-            values = [(own.heading, own.value(part)) for own in columns(kind).values()]
+            values = [(column.heading, column.value(part)) for column in columns(kind).values()]
             yield value_table(in_units(about(kind), units), values)
-    if not found and not figures_of(result):
+    if not tables and not figures_of(result):
         yield _table([result], about(type(result)))
-    for name, rows in () if isinstance(result, Verdict) else found.items():
+    for name, rows in () if isinstance(result, Verdict) else tables.items():
         caption = _described(result, name) or about(type(rows[0]))
         numbers = [str(number) for number, _ in enumerate(rows, 1)]
         labels = ("Dataset", numbers) if name.endswith("datasets") else None
         yield _table(rows, in_units(caption, units), labels)
 
 
-def _described(result: object, place: str) -> str | None:
-    """Return what the field of a table says of it."""
-    *parts, last = place.split(".")
+def _described(result: object, path: str) -> str | None:
+    """Return the description of the field of a table."""
+    *parts, last = path.split(".")
     for part in parts:
         result = getattr(result, part, None)
     field = getattr(type(result), "model_fields", {}).get(last)
@@ -318,7 +318,7 @@ def _described(result: object, place: str) -> str | None:
 
 
 def number_table(result: BaseModel, caption: str) -> DataTable:
-    """Return every number of a result that stands alone, by its heading or its field's name."""
+    """Return the single numbers of a result by heading or field name."""
     declared = columns(type(result))
     values = [
         (declared[name].heading if name in declared else name.replace("_", " "), value)
@@ -339,11 +339,11 @@ def _parts(result: object) -> Iterator[BaseModel]:
 def _table(
     rows: Sequence[Any], caption: str, labels: tuple[str, Sequence[str]] | None = None
 ) -> DataTable:
-    """Return rows as a table: by the columns that they declare, or by their fields."""
+    """Return rows as a table by their declared columns, or by their fields."""
     if isinstance(rows[0], BaseModel) and columns(type(rows[0])):
         return row_table(rows, caption, labels=labels)
     cells = [cells_of(row) if isinstance(row, BaseModel) else dict(values_of(row)) for row in rows]
-    names = [n for n in cells[0] if n not in UNTOLD and is_plain(cells[0][n])]
+    names = [n for n in cells[0] if n not in HIDDEN and is_plain(cells[0][n])]
     return DataTable(
         caption=caption,
         columns=[n.replace("_", " ") for n in names],
@@ -360,38 +360,38 @@ def in_cell(value: Any) -> Any:
 
 
 def about(kind: type) -> str:
-    """Return what a type is about, without what only who writes code needs."""
+    """Return a short description of a type."""
     is_described = issubclass(kind, BaseModel) or is_dataclass(kind)
     words = first_line(kind).partition(";")[0].partition(": see")[0] if is_described else ""
     return words or kind.__name__
 
 
 def tables_of(result: object, before: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the tables of a result by name: its figures, and every list of rows within it."""
-    if not before and (found := figures_of(result)):
-        yield FIGURES, found
+    """Yield the tables of a result by name: its figures, and each list of rows within it."""
+    if not before and (figures := figures_of(result)):
+        yield FIGURES, figures
     for name, value in values_of(result):
-        place = f"{before}{name}"
+        path = f"{before}{name}"
         if _are_rows(value):
-            yield from _lists(value, place)
+            yield from _lists(value, path)
         elif isinstance(value, BaseModel) and not isinstance(value, Row | Figure):
-            yield from tables_of(value, f"{place}.")
+            yield from tables_of(value, f"{path}.")
         elif isinstance(value, Mapping):
             for key, part in value.items():
                 if isinstance(part, BaseModel):
-                    yield from tables_of(part, f"{place}.{key}.")
+                    yield from tables_of(part, f"{path}.{key}.")
     if isinstance(getattr(type(result), "rows", None), property):
         computed = getattr(result, "rows")  # noqa: B009
         yield from [(f"{before}rows", computed)] if _are_rows(computed) else []
 
 
-def _lists(rows: Sequence[BaseModel], place: str) -> Iterator[tuple[str, Sequence[Any]]]:
+def _lists(rows: Sequence[BaseModel], path: str) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield rows as a table, and all rows that they hold themselves as others."""
     if any(cells_of(rows[0])):
-        yield place, rows
+        yield path, rows
     for name, first in values_of(rows[0]) if isinstance(rows[0], Row) else ():
         if _are_rows(first):
-            yield f"{place}.{name}", tuple(row for one in rows for row in getattr(one, name))
+            yield f"{path}.{name}", tuple(row for one in rows for row in getattr(one, name))
 
 
 def _are_rows(value: object) -> bool:
@@ -399,7 +399,7 @@ def _are_rows(value: object) -> bool:
 
 
 def values_of(result: object) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a result by name, without those that no text shows."""
+    """Yield the fields of a result by name, without hidden ones."""
     if isinstance(result, BaseModel):
         names = [name for name, field in type(result).model_fields.items() if field.repr]
     else:
@@ -409,16 +409,16 @@ def values_of(result: object) -> Iterator[tuple[str, Any]]:
 
 def cells_of(row: BaseModel) -> dict[str, Any]:
     """Return the cells of a row by name: plain fields, those of rows in it, and properties."""
-    found: dict[str, Any] = {}
+    cells: dict[str, Any] = {}
     for name, value in values_of(row):
         if isinstance(value, Row):
-            found |= {f"{name}.{inner}": cell for inner, cell in cells_of(value).items()}
+            cells |= {f"{name}.{inner}": cell for inner, cell in cells_of(value).items()}
         elif is_plain(value):
-            found[name] = value
+            cells[name] = value
     for name, shown in columns(type(row)).items():
         if name.partition(".")[0] not in type(row).model_fields:
-            found[name] = shown.value(row)
-    return {name: cell for name, cell in found.items() if name != "random_key"}
+            cells[name] = shown.value(row)
+    return {name: cell for name, cell in cells.items() if name != "random_key"}
 
 
 def is_plain(value: object) -> bool:

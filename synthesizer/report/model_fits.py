@@ -1,4 +1,4 @@
-"""Models fitted to the original and to synthetic data: would a researcher conclude the same."""
+"""Models fitted to original and synthetic data: are the conclusions the same?"""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ from synthesizer.report.expected import (
 from synthesizer.report.record import Labels, Record
 
 _ASK = (
-    "No model of your own was named{}. "
-    'Name the models of a researcher: checks: {{fits: ["income ~ age + sex"]}}, and run again.'
+    "No model was named{}. "
+    'Name the models of researchers, checks: {{fits: ["income ~ age + sex"]}}, and run again.'
 )
 _FAMILIES = {
     "ols": "linear regression", "logit": "logistic regression", "poisson": "Poisson regression",
     "multinomial": "multinomial regression",
 }  # fmt: skip
-_MOST = 40
-"""Coefficients of one model that are drawn."""
-_MOST_LINES = 8
-"""Coefficients that are drawn over time."""
-_WORTH_A_LINE = 3
-_SURE = 0.01
-_SMALL = 0.05
-_FAR = 12.0
-"""Standard errors from 0 up to which the axis of coefficients reaches."""
+_MAX_COEFFICIENTS = 40
+"""Coefficients of a model in a picture."""
+_MAX_LINES = 8
+"""Coefficients in a picture over time."""
+_MIN_POINTS = 3
+"""Groups that a picture over time needs."""
+_FAIL_P, _UNCLEAR_P = 0.01, 0.05
+_MAX_REACH = 12.0
+"""Largest end of the axis of coefficients, in standard errors."""
 
 
 @section(
     "estimates",
     "Estimates",
-    "Would a researcher draw the same conclusions from the synthetic data?",
+    "Are the conclusions from the synthetic data the same as from the original?",
 )
 def estimates_section(record: Record) -> Iterator[Block]:
-    """Yield every fit: coefficients side by side, overlap, lack of fit, combined inference."""
+    """Yield each fit: coefficients, overlap, lack of fit, combined inference."""
     yield from list(_blocks(record)) or [Words([_ask(record)])]
 
 
@@ -107,7 +107,7 @@ def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
 
 
 def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Block]:
-    """Yield the fits of one model to several groups: lines where the last variable is a number."""
+    """Yield the fits of one model to several groups; lines if the last variable is a number."""
     first = fits[0]
     yield Heading(f"{first.formula} by {', '.join(by)}", _FAMILIES[first.family])
     yield from (Note(sentence, "alert") for fit in fits for sentence in lost_fits(fit))
@@ -115,7 +115,7 @@ def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Blo
     is_time = all(finite_number(fit.group[last]) is not None for fit in fits)
     for of, alike in groupby(fits, lambda fit: tuple(fit.group[name] for name in outer)):
         members = list(alike)
-        if is_time and len(members) >= _WORTH_A_LINE:
+        if is_time and len(members) >= _MIN_POINTS:
             yield _lines(members, ", ".join(of), last)
     rows = [(fit, row) for fit in fits for row in fit.coefficients]
     yield row_table(
@@ -124,12 +124,12 @@ def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Blo
         names=["name", "original", "original_error", "synthetic", "standardised", "overlap"],
         labels=(", ".join(by), [", ".join(fit.group.values()) for fit, _ in rows]),
     )
-    said = dict.fromkeys(note for fit in fits for note in fit_notes(fit))
-    yield from (Note(sentence) for sentence in said)
+    notes = dict.fromkeys(note for fit in fits for note in fit_notes(fit))
+    yield from (Note(sentence) for sentence in notes)
 
 
 def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
-    names = [row.name for row in fits[0].coefficients if row.name != "Intercept"][:_MOST_LINES]
+    names = [row.name for row in fits[0].coefficients if row.name != "Intercept"][:_MAX_LINES]
     values = {
         name: [
             (float(fit.group[time]), row.original, row.synthetic)
@@ -140,20 +140,20 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
         for name in names
     }
     apart = [
-        (abs(ours - theirs), name, at)
+        (abs(original - synthetic), name, at)
         for name, points in values.items()
-        for at, ours, theirs in points
+        for at, original, synthetic in points
     ]
     most, name, at = max(apart)
-    summary = f"They are furthest apart at {name}, {time} {at:g}: by {written(most)}."
+    summary = f"The largest difference is {written(most)}, of {name} at {time} {at:g}."
     title = f"Coefficients over {time}" + (f", {of}" if of else "")
     drawn = [
         Panel(
             title=name,
             subtitle=of,
             series=[
-                Series(look="original dotted", points=[(at, ours) for at, ours, _ in points]),
-                Series(look="synthetic", points=[(at, theirs) for at, _, theirs in points]),
+                Series(look="original dotted", points=[(at, value) for at, value, _ in points]),
+                Series(look="synthetic", points=[(at, value) for at, _, value in points]),
             ],
             levels=[(0.0, "line-ink")],
         )
@@ -163,8 +163,8 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
     return Chart(
         title=title,
         svg=panels(drawn, title=title, description=summary, x_label=time, key=key, shared=False),
-        reads="The same model, fitted to each group alone. Lines that run together are good; a "
-        "trend that only one of them has is one that a researcher would miss or invent.",
+        reads="The same model, fitted to each group. Both lines should be equal; a trend in only "
+        "one of them is lost or invented by the synthesis.",
         summary=summary,
         table=row_table(
             [row for fit in fits for row in fit.coefficients if row.name in names],
@@ -179,15 +179,14 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
 
 
 def fit_chart(fit: FitComparison, labels: Labels | None = None) -> Chart:
-    """Return the coefficients of a fit, original and synthetic, in standard errors."""
+    """Return the picture of the coefficients of a fit, in standard errors."""
     summary = _summary(fit)
     return Chart(
         title="Coefficients, original and synthetic",
         svg=_picture(fit, summary, labels or Labels()),
-        reads="Each coefficient is shown as its difference from the original's, in standard "
-        "errors of the original, so that all fit one scale. Lines are confidence intervals: the "
-        "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good. Of "
-        f"the mean overlap, {overlap_in_words(fit.expected_overlap)}.",
+        reads="Dot: difference of the synthetic from the original coefficient, in standard errors "
+        "of the original; near 0 is good. Lines: confidence intervals; more overlap means more "
+        f"similar conclusions. Mean overlap: {overlap_in_words(fit.expected_overlap)}.",
         summary=summary,
         table=_table(fit),
     )
@@ -204,19 +203,19 @@ def _summary(fit: FitComparison) -> str:
         difference = written(fit.mean_standardised)
         parts.append(f"the mean difference is {difference} standard errors")
     summary = "; ".join(parts)
-    if len(fit.coefficients) > _MOST:
-        summary += f". The picture shows the {_MOST} that differ most"
+    if len(fit.coefficients) > _MAX_COEFFICIENTS:
+        summary += f". The picture shows the {_MAX_COEFFICIENTS} that differ most"
     return f"{summary}."
 
 
 def _picture(fit: FitComparison, description: str, labels: Labels) -> Markup:
-    """Return the coefficients of which the original has a standard error, in such errors."""
+    """Return a picture of the coefficients with a standard error in the original."""
     errors = [(c, c.original_error) for c in fit.coefficients if c.original_error]
     rows = [_dot_row(c, error, labels.cell(c.name)) for c, error in errors]
-    furthest = sorted(rows, key=lambda row: -abs(row.value or 0.0))[:_MOST]
+    furthest = sorted(rows, key=lambda row: -abs(row.value or 0.0))[:_MAX_COEFFICIENTS]
     drawn = [row for row in rows if row in furthest]
     reach = max((abs(end) for row in drawn for end in row.numbers), default=1.0)
-    reach = min(reach * 1.05, _FAR)
+    reach = min(reach * 1.05, _MAX_REACH)
     return dots(
         drawn,
         title=f"Coefficients of {fit.formula}",
@@ -261,24 +260,23 @@ def _table(fit: FitComparison) -> DataTable:
 
 def _lack(test: LackOfFit, *, even: bool) -> Note:
     return Note(
-        f"Lack of fit: all differences at once are {written(test.ratio)} times what a right "
-        f"synthesis would show by chance (p {written(test.p_value, 'p')}). "
-        f"{_lack_in_words(test, even)}",
-        "alert" if test.p_value < _SURE else "plain",
+        f"Lack of fit, joint test of all differences: {written(test.ratio)} times the expectation "
+        f"of a right synthesis (p {written(test.p_value, 'p')}). {_lack_in_words(test, even)}",
+        "alert" if test.p_value < _FAIL_P else "plain",
     )
 
 
 def _lack_in_words(test: LackOfFit, even: bool) -> str:
-    if test.p_value < _SURE:
+    if test.p_value < _FAIL_P:
         return "The synthesis distorts this model."
-    if test.p_value < _SMALL:
-        return "The p is small: the synthesis may distort this model."
+    if test.p_value < _UNCLEAR_P:
+        return "The synthesis may distort this model."
     if even and test.ratio < 1:
         return (
-            "The test finds no distortion. Below 1 is no sign of anything here: even draws vary "
-            "less than the independent draws that the test assumes."
+            "The test finds no distortion. Values below 1 are due to even draws, which vary less "
+            "than the independent draws that the test assumes."
         )
-    return "About 1 is what a right synthesis shows: the test finds no distortion."
+    return "The test finds no distortion."
 
 
 def _combined(combined: CombinedEstimates) -> Iterator[Block]:
@@ -286,7 +284,7 @@ def _combined(combined: CombinedEstimates) -> Iterator[Block]:
     names = [name for name in CombinedRow.model_fields if name != "df" or not all(normal)]
     yield row_table(
         combined.rows,
-        caption="What the synthetic data alone tell of the population, combined by rule "
+        caption="Estimates for the population from the synthetic data alone, combined by rule "
         f"“{combined.rule}” ({rule_in_words(combined.rule)}), {plural(combined.m, 'dataset')}; "
         f"{_ends_in_words(normal)}",
         names=names,
@@ -294,14 +292,14 @@ def _combined(combined: CombinedEstimates) -> Iterator[Block]:
     adjusted = [n for n, was in zip(combined.names, combined.adjusted, strict=True) if was]
     if adjusted:
         which = ", ".join(adjusted)
-        yield Note(stopped(f"The variance came out negative and was adjusted for: {which}"))
+        yield Note(stopped(f"The estimated variance was negative and was adjusted for: {which}"))
 
 
 def _ends_in_words(normal: Sequence[bool]) -> str:
-    """Say which distribution the ends of the intervals are from, by where it is the normal one."""
+    """Return the distribution of the intervals in words; ``normal``: whether by estimate."""
     if all(normal):
         return "intervals from the normal distribution"
     student = "intervals from Student's t distribution with df degrees of freedom"
     if any(normal):
-        student += ", from the normal distribution where no df is given"
+        student += ", from the normal distribution if no df is shown"
     return student

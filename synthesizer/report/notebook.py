@@ -1,7 +1,7 @@
-"""What a notebook shows of any result: a short text, HTML, a frame, a picture.
+"""A result in a notebook: a short text, HTML, a frame, a picture.
 
-All of it follows from what results declare: figures, columns of rows, fields. Where the report has
-a picture of a result, that picture is taken.
+All follow from the declarations of results: figures, columns of rows, fields. Pictures are those of
+the report if it has one for the result.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from synthesizer.report.charts import Bar, DotRow, bars, el, text
 from synthesizer.report.decision import glance_section, worst_things
 from synthesizer.report.figures import (
     FIGURES,
+    HIDDEN,
     MOST_DRAWN,
-    UNTOLD,
     about,
     cells_of,
     dot_chart,
@@ -52,7 +52,7 @@ from synthesizer.report.figures import (
     tables_of,
     values_of,
 )
-from synthesizer.report.page import chart_style, fragment, from_template, own_style, sound_text
+from synthesizer.report.page import chart_style, fragment, frame_style, from_template, sound_text
 from synthesizer.report.scale import sentence_of, verdict_chart
 
 if TYPE_CHECKING:
@@ -60,13 +60,11 @@ if TYPE_CHECKING:
 
     from synthesizer.report.record import Record
 
-_LINES, _BESIDE_VERDICT = 12, 8
+_MAX_TEXT_ROWS, _MAX_ROWS_WITH_VERDICT = 12, 8
 """Rows of a table in a text; with a verdict above it."""
-_WIDE = 110
+_MAX_LETTERS = 110
 """Letters of a line."""
-_FIELDS = 12
-"""Fields that a text shows one below the other."""
-_ROWS = 30
+_MAX_HTML_ROWS = 30
 """Rows of a table in HTML."""
 _OF_FIGURE = (
     "key", "name", "value", "low", "high", "baseline", "chance", "original", "n", "direction",
@@ -74,20 +72,20 @@ _OF_FIGURE = (
 )  # fmt: skip
 _IN_TEXT = ("place", "name", "value", "low", "high", "baseline", "chance", "original")
 _CENTRES = ("value", "difference", "estimate", "risk", "rate", "share", "mean")
-"""Fields that an interval ``low`` to ``high`` of a row is about."""
+"""Fields that the interval ``low`` to ``high`` of a row belongs to."""
 _FIRST: Mapping[str, str] = {"FitComparison": "coefficients"}
-"""The table that comes first, where figures do not."""
+"""Types whose first table is not that of figures."""
 
 
 def _tables(result: object) -> dict[str, Sequence[Any]]:
-    """Return the tables of a result, the one first that is shown where none is named."""
+    """Return the tables of a result by name; the first is the default."""
     tables = dict(tables_of(result))
     first = _FIRST.get(type(result).__name__)
     return tables if first not in tables else {str(first): tables[str(first)]} | tables
 
 
 def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
-    """Return a table of a result: the first where none is named, itself where it has none."""
+    """Return a table of a result, by default the first; a result without tables is one row."""
     import pandas as pd
 
     tables = _tables(result)
@@ -100,13 +98,13 @@ def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
     if name != FIGURES:
         return pd.DataFrame([cells_of(row) for row in tables[name]])
     frame = pd.DataFrame(
-        [{"place": place} | {n: getattr(f, n) for n in _OF_FIGURE} for place, f in tables[name]]
+        [{"place": about} | {n: getattr(f, n) for n in _OF_FIGURE} for about, f in tables[name]]
     )
     return frame if frame["place"].any() else frame.drop(columns="place")
 
 
 def _alone(result: object) -> pd.DataFrame:
-    """Return what a result without tables holds: lists of one length side by side, or one row."""
+    """Return a result without tables: lists of equal length as columns, or one row."""
     import pandas as pd
 
     if isinstance(result, Row | Figure):
@@ -131,9 +129,9 @@ def _alone(result: object) -> pd.DataFrame:
 
 
 def text_of(result: object) -> str:
-    """Return a result in 20 lines or fewer: its values, and the first of its tables."""
+    """Return a result in at most 20 lines: its values and its first table."""
     if isinstance(result, Verdict):
-        return "\n".join(map(_said, result.lines))
+        return "\n".join(map(_verdict_line, result.lines))
     tables = {} if isinstance(result, Row | Figure) else _tables(result)
     if not tables:
         return _short(result)
@@ -142,35 +140,34 @@ def text_of(result: object) -> str:
         decisive = frame["key"].isin(kind.key for kind, _ in SUMMARY.values())
         frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
         frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
-    frame = frame[[name for name in frame if name not in UNTOLD]]
-    most = _BESIDE_VERDICT if isinstance(result, CheckResults) else _LINES
+    frame = frame[[name for name in frame if name not in HIDDEN]]
+    most = _MAX_ROWS_WITH_VERDICT if isinstance(result, CheckResults) else _MAX_TEXT_ROWS
     table = frame.head(most).to_string(
         max_cols=9, max_colwidth=32, index=False, na_rep="-",
         float_format=lambda value: written(value).replace("−", "-"),
     )  # fmt: skip
     lines = [_head(result), *table.splitlines()]
     if isinstance(result, CheckResults):
-        lines[1:1] = map(_said, result.verdict.lines)
+        lines[1:1] = map(_verdict_line, result.verdict.lines)
     if len(frame) > most:
         lines.append(f"  and {len(frame) - most:,} more rows: to_frame()")
     if len(tables) > 1:
-        known = wrap(f"to_frame(table) has {', '.join(tables)}", _WIDE - 2, max_lines=4)
+        known = wrap(f"to_frame(table) has {', '.join(tables)}", _MAX_LETTERS - 2, max_lines=4)
         lines += [f"  {line}" for line in known]
     return sound_text("\n".join(_cut(line) for line in lines))
 
 
-def _said(line: VerdictLine) -> str:
+def _verdict_line(line: VerdictLine) -> str:
     return f"{line.title}: {line.word.upper()}. {sentence_of(line)}"
 
 
 def text_of_run(record: Record, head: str, files: Sequence[str]) -> str:
-    """Return a run in 20 lines or fewer: the verdict, what to change, files."""
-    worst = worst_things(record.verdict, record)
-    told = [*map(_said, record.verdict.lines)]
-    told += [f"Above a limit: {words}" for words in record.exceeded[:2]]
-    for change in filter(None, (one.change for one in worst)):
-        told += wrap(change, _WIDE - 10, subsequent_indent="  ", max_lines=2)
-    lines = [head, *told, *files]
+    """Return a run in about 20 lines: the verdict, what to change, files."""
+    changes = [one.change for one in worst_things(record.verdict, record) if one.change]
+    lines = [head]
+    for sentence in (*map(_verdict_line, record.verdict.lines), *changes):
+        lines += wrap(sentence, _MAX_LETTERS, subsequent_indent="  ", max_lines=2)
+    lines += [f"Limit exceeded: {words}" for words in record.exceeded[:2]] + [*files]
     return "\n".join(_cut(line) for line in lines)
 
 
@@ -181,32 +178,32 @@ def html_of_run(record: Record) -> str:
 
 def _cut(line: str) -> str:
     line = line.rstrip()
-    return line if len(line) <= _WIDE else f"{line[: _WIDE - 3]}..."
+    return line if len(line) <= _MAX_LETTERS else f"{line[: _MAX_LETTERS - 3]}..."
 
 
 def _head(result: object) -> str:
-    """Return the name of a type, and the plain values of one."""
+    """Return the type of a result and its plain values."""
     plain = [
         (name, value)
         for name, value in values_of(result)
-        if is_plain(value) and value not in (None, (), "") and name not in UNTOLD
+        if is_plain(value) and value not in (None, (), "") and name not in HIDDEN
     ]
-    told = ", ".join(f"{name}={_brief(value)}" for name, value in plain)
-    return f"{type(result).__name__}({told})" if told else type(result).__name__
+    values = ", ".join(f"{name}={_brief(value)}" for name, value in plain)
+    return f"{type(result).__name__}({values})" if values else type(result).__name__
 
 
 def _short(result: object) -> str:
-    """Return the name of a type with all fields, on one line where they fit."""
-    told = [
-        f"{name}={'...' if name in UNTOLD else _brief(value)}" for name, value in values_of(result)
+    """Return the type of a result with its fields, on one line if they fit."""
+    fields_text = [
+        f"{name}={'...' if name in HIDDEN else _brief(value)}" for name, value in values_of(result)
     ]
     name = type(result).__name__
-    whole = f"{name}({', '.join(told)})"
-    if len(whole) <= 5 * _WIDE:
+    whole = f"{name}({', '.join(fields_text)})"
+    if len(whole) <= 5 * _MAX_LETTERS:
         return whole
-    more = len(told) - _FIELDS
+    more = len(fields_text) - _MAX_TEXT_ROWS
     rest = [f"and {more} more"] if more > 0 else []
-    return "\n  ".join([f"{name}(", *map(_cut, told[:_FIELDS]), *rest]) + ")"
+    return "\n  ".join([f"{name}(", *map(_cut, fields_text[:_MAX_TEXT_ROWS]), *rest]) + ")"
 
 
 def _brief(value: object) -> str:
@@ -223,16 +220,16 @@ def _brief(value: object) -> str:
 
 
 def html_of(result: object) -> str:
-    """Return a result as a notebook shows it."""
+    """Return a result as HTML for a notebook."""
     return framed(result_blocks(result), type(result).__name__)
 
 
 def framed(blocks: Iterable[Block], title: str) -> str:
-    """Return blocks as a page in a frame: its style stays inside, and no script runs in it.
+    """Return blocks as a page in a frame, which isolates its style and runs no script.
 
-    Everything that comes from data is escaped twice, by the templates and by the frame.
+    Values from data are escaped twice, by the templates and by the frame.
     """
-    blocks = [with_tables(block, lambda table: first_rows(table, _ROWS)) for block in blocks]
+    blocks = [with_tables(b, lambda table: first_rows(table, _MAX_HTML_ROWS)) for b in blocks]
     page = _page(blocks, title)
     height = min(60 + sum(map(_height, blocks)), 640)
     attrs: dict[str, Any] = {"srcdoc": page, "width": "100%", "height": height, "sandbox": ""}
@@ -241,11 +238,11 @@ def framed(blocks: Iterable[Block], title: str) -> str:
 
 def _page(blocks: Sequence[Block], title: str) -> str:
     body = Markup("\n").join(fragment(block) for block in blocks)
-    return sound_text(from_template("frame.html", title=title, body=body, **own_style()))
+    return sound_text(from_template("frame.html", title=title, body=body, **frame_style()))
 
 
 def _height(block: Block) -> int:
-    """Guess how many pixels a block takes."""
+    """Return the estimated height of a block in pixels."""
     if isinstance(block, DataTable):
         return 80 + 30 * len(block.rows)
     if isinstance(block, Note):
@@ -258,7 +255,7 @@ def _height(block: Block) -> int:
 
 @dataclass(frozen=True)
 class Charts:
-    """The charts of a result: shown by a notebook, written by `save`."""
+    """Charts of a result for a notebook; `save` writes them."""
 
     charts: tuple[Chart, ...]
 
@@ -269,7 +266,7 @@ class Charts:
         return framed(self.charts, "; ".join(chart.title for chart in self.charts))
 
     def _repr_svg_(self) -> str:
-        """Return one picture, light and with its style, one chart below the other."""
+        """Return all charts as one picture with its style, one below the other."""
         parts, y, width = [], 0.0, 0.0
         for chart in self.charts:
             wide, high = map(float, _SIZE.search(chart.svg).groups())  # type: ignore[union-attr]
@@ -284,12 +281,12 @@ class Charts:
 
     @public
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the charts with mode 0600, as .svg or .html; like the report they are confidential.
+        """Write the charts as .svg or .html, mode 0600; they are confidential.
 
         Raises
         ------
         OutputError
-            If the file is named otherwise, is there already, or cannot be written.
+            If the name ends otherwise, the file exists, or cannot be written.
         """
         path = Path(path)
         if path.suffix.lower() not in (".svg", ".html"):
@@ -298,7 +295,7 @@ class Charts:
         if path.suffix.lower() == ".html":
             body = Markup("\n").join(fragment(chart) for chart in self.charts)
             content = sound_text(
-                from_template("frame.html", title="Charts", body=body, **own_style())
+                from_template("frame.html", title="Charts", body=body, **frame_style())
             )
         write_texts({path: sound_text(content)}, overwrite=overwrite)
 
@@ -332,7 +329,7 @@ def _charts(blocks: Iterable[Block]) -> Iterator[Chart]:
 
 
 def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
-    """Return a picture of rows: intervals where they have some, else bars of the first number."""
+    """Return a picture of rows: intervals if they have any, else bars of the first number."""
     kind = type(rows[0])
     shown = columns(kind)
     labels = [key for key, column in shown.items() if column.form == "text"]
@@ -362,9 +359,9 @@ def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
         return None
     column = shown[numbers[0]]
     values = [(label(number, row), column.value(row)) for number, row in enumerate(rows, 1)]
-    found = [Bar(label=name, value=v, end_text=written(v)) for name, v in values if is_number(v)]
-    if not found:
+    drawn = [Bar(label=name, value=v, end_text=written(v)) for name, v in values if is_number(v)]
+    if not drawn:
         return None
-    summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in found)
-    picture = bars(found, title=title, description=summary, label=column.heading)
+    summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in drawn)
+    picture = bars(drawn, title=title, description=summary, label=column.heading)
     return Chart(title=title, svg=picture, reads=column.meaning, summary=summary)

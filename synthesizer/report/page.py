@@ -1,7 +1,7 @@
-"""Print blocks as HTML: a page of sections, one self-contained file.
+"""Blocks as HTML: a page of sections in one self-contained file.
 
-A content policy in the page forbids every request; its own style sheet and script are let in by
-their hashes. Everything that comes from data is escaped by the templates.
+A content security policy forbids all requests; it permits the page's style sheet and script by
+their hashes. The templates escape all values from data.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _KINDS: dict[type, str] = {
     Markup: "markup",
 }
 _SHORT = 12
-"""Rows up to which the numbers behind a chart are printed with it."""
-_TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
-"""A name of the data with one of these would turn the numbers after it around."""
-_PROSE = 40
-"""Letters from which a cell is a sentence and needs room."""
+"""Rows up to which the numbers of a chart are printed."""
+_BIDI_CONTROLS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+"""Letters that would reverse the numbers after them, with their replacement."""
+_PROSE_LETTERS = 40
+"""Letters from which a cell is a sentence."""
 
 
 def render(
@@ -60,13 +60,14 @@ def render(
     banner: str,
     subtitle: str = "",
     data: Mapping[str, Any] | None = None,
+    glossary: Mapping[str, str] | None = None,
     for_release: bool = False,
 ) -> str:
     """Return a page as HTML that works from disk without a network.
 
-    ``banner`` says for whom the page is, on its face and on top of every printed page; it has
-    another colour than that of a confidential one where the page is ``for_release``. ``data`` is
-    what the page's script needs: plain values; numbers that are not finite become null.
+    ``banner`` names the readers of the page, also on each printed page; its colour differs if the
+    page is ``for_release``. ``data`` are plain values for the script; numbers that are not finite
+    become null. ``glossary`` has the meaning of short names, to which sections link.
 
     Examples
     --------
@@ -74,8 +75,8 @@ def render(
     >>> "default-src 'none'" in page, '<section id="a"' in page
     (True, True)
     """
-    style = Markup(style_sheet(banner))  # noqa: S704 - our own file; the banner is escaped for CSS
-    script = Markup(_asset("page.js"))  # noqa: S704 - our own file
+    style = Markup(style_sheet(banner))  # noqa: S704 - file of the package; the banner is escaped
+    script = Markup(_asset("page.js"))  # noqa: S704 - file of the package
     page = (
         _environment()
         .get_template("page.html")
@@ -89,6 +90,7 @@ def render(
             script=script,
             policy=_policy(style, script),
             data=_embedded(data),
+            glossary=glossary or {},
             short=_SHORT,
         )
     )
@@ -96,25 +98,25 @@ def render(
 
 
 def sound_text(page: str) -> str:
-    """Return a page without letters that turn the text after them around or are no letters.
+    """Return a page without bidirectional controls and single surrogates.
 
-    Half a surrogate pair, which JSON may hold, cannot be written to a file.
+    A single surrogate, which JSON permits, cannot be written to a file.
     """
-    return page.translate(_TURNING).encode("utf-8", "replace").decode("utf-8")
+    return page.translate(_BIDI_CONTROLS).encode("utf-8", "replace").decode("utf-8")
 
 
 def fragment(block: Block) -> Markup:
-    """Return a block as HTML, for blocks that stand within another piece of HTML."""
+    """Return a block as HTML, for use within other HTML."""
     return from_template("fragment.html", block=block)
 
 
 def sections_html(sections: Iterable[Section]) -> Markup:
-    """Return sections as HTML, for pages that are not made by `render`."""
+    """Return sections as HTML, for pages without `render`."""
     return from_template("sections.html", sections=list(sections))
 
 
 def from_template(name: str, **values: Any) -> Markup:
-    """Return a piece of HTML from a template of the package; values are escaped by it."""
+    """Return HTML from a template of the package, which escapes the values."""
     text = _environment().get_template(name).render(short=_SHORT, **values)
     return Markup(text.strip())  # noqa: S704 - the template escapes
 
@@ -128,24 +130,34 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["dash"] = DASH
+    environment.globals |= {"dash": DASH, "glossary": {}}
     environment.filters |= {"kind": lambda block: _KINDS[type(block)], "written": written}
-    environment.filters["cells"] = _cells
+    environment.filters |= {"cells": _cells, "terms": _terms, "slug": slug}
     return environment
 
 
 def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
-    """Return what the template needs of a row; ``raw`` is what a column is sorted by."""
+    """Return the cells of a row for the template; ``raw`` is the sort key."""
     return [
         {
             "shown": written(value, form),
             "form": form,
             "number": form != "text",
-            "prose": isinstance(value, str) and len(value) > _PROSE,
+            "prose": isinstance(value, str) and len(value) > _PROSE_LETTERS,
             "raw": value if is_number(value) else None,
         }
         for value, form in zip(row, forms, strict=True)
     ]
+
+
+def slug(name: str) -> str:
+    """Return the anchor of a term of the glossary."""
+    return f"term-{re.sub('[^a-z0-9]+', '-', name.lower())}"
+
+
+def _terms(html: Markup, glossary: Mapping[str, str]) -> list[str]:
+    """Return the terms of the glossary that occur in a section."""
+    return [name for name in glossary if re.search(rf"(?<![\w-]){re.escape(name)}(?!\w)", html)]
 
 
 def _asset(name: str) -> str:
@@ -162,29 +174,29 @@ def style_sheet(banner: str = "") -> str:
     return _asset("page.css").replace("__BANNER__", escaped)
 
 
-def own_style() -> dict[str, Markup | str]:
-    """Return the style of a page without a script, and the policy that lets nothing else in.
+def frame_style() -> dict[str, Markup | str]:
+    """Return style and content policy of a page without a script.
 
-    It is one line: a frame's page is an attribute, in which some readers take line ends for blanks,
-    and the policy knows the style by its letters.
+    The style is one line. The page of a frame is an attribute; some programs change line ends in
+    it, and then the hash of the policy would fail.
     """
     style = " ".join(style_sheet().partition("@media print")[0].split())
     policy = f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
-    return {"style": Markup(style), "policy": policy}  # noqa: S704 - our own file
+    return {"style": Markup(style), "policy": policy}  # noqa: S704 - file of the package
 
 
 def chart_style() -> str:
-    """Return the style of a picture that stands alone: on white, with the light colours."""
+    """Return the style of a separate picture: light colours on white."""
     sheet = _asset("page.css")
     colours = dict(re.findall(r"(--[\w-]+): (#\w+)", sheet.partition("}")[0]))
     rules = sheet[sheet.index(".chart {") : sheet.index("@media print")]
     rules = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
-    rules = re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
+    rules = re.sub(r"var\((--[\w-]+)\)", lambda match: colours[match[1]], rules)
     return f"svg {{ font-family: system-ui, sans-serif; }}\n{rules.strip()}"
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content policy: nothing may be requested, only these two texts may act."""
+    """Return the content policy: no requests, only this style and this script."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -197,7 +209,7 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: Mapping[str, Any] | None) -> Markup | None:
-    """Return JSON that cannot end the element that it stands in."""
+    """Return JSON that cannot close its HTML element."""
     if data is None:
         return None
     plain = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))

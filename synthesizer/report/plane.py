@@ -31,7 +31,7 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 MOST_STRETCH = 1.7
-"""How many times the span of the points an axis may be, to show a mark as well."""
+"""Largest axis over the span of the points, to show a mark as well."""
 _MARGIN = 0.07
 _LEAST = 0.01
 """An axis spans no less: differences below this are noise."""
@@ -39,7 +39,7 @@ _LEAST = 0.01
 
 @dataclass(frozen=True)
 class Mark:
-    """A line of reference: where it is, what it is, and the class of its line."""
+    """A line of reference: value, label, and class of the line."""
 
     value: float
     words: str
@@ -53,7 +53,7 @@ class Axis:
     label: str
     """Name of the figure and which direction is good."""
     marks: Sequence[Mark] = ()
-    """Lines of reference; one out of reach is named at the edge."""
+    """Lines of reference; one off the axis is named at the edge."""
 
     def span(self, values: Sequence[float]) -> tuple[float, float]:
         """Return the ends of the axis for the values of its points.
@@ -76,11 +76,11 @@ class Axis:
 
 
 WIDTH = 720.0
-_LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
+_X0, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
 _ROW = 14.0
 _LETTERS = 30
 MOST_DOTS = 40
-"""Steps of a way up to which each has a dot."""
+"""Steps of a path, up to which each has a dot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class Spot:
     risk: float
     loss: float
     name: str = ""
-    """Is written beside it where there is room, and shown where a reader points at the mark."""
+    """Its label, if there is room, and its tooltip."""
     shape: Literal["dot", "ring", "small"] = "dot"
     """Of its mark; a ring is hollow."""
     colour: str = "s1"
@@ -124,13 +124,13 @@ def plane(
     (1, True)
     """
     drawn = _Plane(spots, risk, loss, way, frontier)
-    marks, end = legends(_LEFT, _BOTTOM + 58, legend, width=WIDTH)
+    marks, end = legends(_X0, _BOTTOM + 58, legend, width=WIDTH)
     height = end + 12 if legend else _BOTTOM + 44
     return svg(WIDTH, height, *drawn.parts(), marks, title=title, description=description)
 
 
 class _Plane:
-    """Scales and places of what is drawn."""
+    """Scales and positions of the picture."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _Plane:
         risks = [spot.risk for spot in spots] + [r for r, _ in (*way, *frontier)]
         risks += [end for spot in spots for end in (spot.low, spot.high) if end is not None]
         losses = [spot.loss for spot in spots] + [u for _, u in (*way, *frontier)]
-        self.x = Scale(domain=risk.span(risks), range=(_LEFT, _RIGHT))
+        self.x = Scale(domain=risk.span(risks), range=(_X0, _RIGHT))
         self.y = Scale(domain=loss.span(losses), range=(_BOTTOM, self.top))
         self.way = [self.at(*point) for point in way]
         self.steps = list(self._steps([self.at(*point) for point in frontier]))
@@ -167,7 +167,7 @@ class _Plane:
 
     def parts(self) -> Iterator[Markup]:
         yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - self.top)
-        yield axis_left(self.y, _LEFT, grid=_RIGHT - _LEFT)
+        yield axis_left(self.y, _X0, grid=_RIGHT - _X0)
         yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
         yield from self._risk_marks()
         yield from self._loss_marks()
@@ -176,7 +176,7 @@ class _Plane:
         if self.way:
             yield polyline(self.way, "line-s1")
             if len(self.way) <= MOST_DOTS:
-                yield from (dot(*place, 2.5, "fill-s1") for place in self.way)
+                yield from (dot(*point, 2.5, "fill-s1") for point in self.way)
         yield from (self._spot(spot) for spot in reversed(self.spots))
         yield from self._names()
 
@@ -187,9 +187,9 @@ class _Plane:
             if low <= mark.value <= high:
                 x = self.x(mark.value)
                 yield line(x, height - 9, x, _BOTTOM, class_=mark.look)
-                yield _beside(x, height, mark.words, leftwards=x > (_LEFT + _RIGHT) / 2)
+                yield _beside(x, height, mark.words, leftwards=x > (_X0 + _RIGHT) / 2)
             elif mark.value < low:
-                yield _beside(_LEFT, height, f"← {mark.words}", leftwards=False)
+                yield _beside(_X0, height, f"← {mark.words}", leftwards=False)
             else:
                 yield _beside(_RIGHT, height, f"{mark.words} →", leftwards=True)
 
@@ -198,7 +198,7 @@ class _Plane:
         for mark in self.loss.marks:
             if low <= mark.value <= high:
                 y = self.y(mark.value)
-                yield line(_LEFT, y, _RIGHT, y, class_=mark.look)
+                yield line(_X0, y, _RIGHT, y, class_=mark.look)
                 yield _beside(_RIGHT, y - 5, mark.words, leftwards=True)
             else:
                 y, arrow = (_BOTTOM - 8, "↓") if mark.value < low else (self.top + 12, "↑")
@@ -225,13 +225,13 @@ class _Plane:
                 box = _room(name, x + right, y + down, anchor)
                 if self._is_inside(box) and not any(_overlap(box, other) for other in taken):
                     taken.append(box)
-                    place = {"text_anchor": anchor, "aria_hidden": "true"}
-                    yield text(x + right, y + down, name, class_="label", **place)
+                    attributes = {"text_anchor": anchor, "aria_hidden": "true"}
+                    yield text(x + right, y + down, name, class_="label", **attributes)
                     break
 
     def _is_inside(self, box: Box) -> bool:
-        left, top, right, bottom = box
-        return left >= _LEFT and self.top <= top and right <= _RIGHT and bottom <= _BOTTOM
+        x0, top, right, bottom = box
+        return x0 >= _X0 and self.top <= top and right <= _RIGHT and bottom <= _BOTTOM
 
 
 def _shape(spot: Spot, x: float, y: float) -> Markup:
@@ -267,8 +267,8 @@ def _around(x: float, y: float) -> Box:
 def _room(name: str, x: float, y: float, anchor: str) -> Box:
     """Return the room that a name takes."""
     width = text_width(name, 12)
-    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-    return left, y - _LETTER_HEIGHT + 3, left + width, y + 3
+    x0 = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return x0, y - _LETTER_HEIGHT + 3, x0 + width, y + 3
 
 
 def _overlap(one: Box, other: Box) -> bool:

@@ -1,4 +1,4 @@
-"""Propensity scores: can a model tell synthetic from original records."""
+"""Propensity scores: can a model distinguish synthetic from original records?"""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from synthesizer.report.record import Record
 MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
 _SCORES = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
 _WHAT = (
-    "Both files are stacked, and a model predicts for every {record} whether it is synthetic. pMSE "
-    "is the mean squared distance of its predictions from the share of synthetic {records}: 0 is "
-    "not told apart. The pMSE ratio divides it by what is expected by chance, and the standardised "
-    "value says how many standard deviations it lies above that. SPECKS is the largest distance "
-    "between the two distributions of the predictions, from 0 (alike) to 1 (told apart). PO50 is "
-    "the percentage of {records} that are told rightly beyond one half."
+    "Both files are stacked, and a model predicts for each {record} the probability that it is "
+    "synthetic. pMSE (propensity score mean squared error) is the mean squared difference between "
+    "predictions and the share of synthetic {records}; 0: files cannot be distinguished. pMSE "
+    "ratio: pMSE over its expectation by chance. Standardised: standard deviations above that "
+    "expectation. SPECKS: largest distance between the distributions of predictions, from 0 "
+    "(equal) to 1. PO50: percentage points of right predictions above 50 %."
 )
 _FULL_TABLE = (
-    "The Jensen-Shannon distance compares the table of all variables at once, from 0 (the same) to "
-    "1 (no combination in common). With many variables nearly every {record} is a combination of "
-    "its own, and the distance is near 1 for any honest synthesis: that is no sign of low utility, "
-    "and a small distance would mean that original {records} were copied."
+    "The Jensen-Shannon distance compares the table of all variables, from 0 (equal) to 1 (no "
+    "combination in common). With many variables nearly all {records} are unique combinations, so "
+    "the distance is near 1 for any synthesis that does not copy {records}. That is no sign of low "
+    "utility."
 )
 
 
 @section(
     "propensity",
     "Propensity score",
-    "Can a model that sees all variables tell synthetic from original records?",
+    "Can a model distinguish synthetic from original records by all variables?",
 )
 def propensity_section(record: Record) -> Iterator[Block]:
-    """Yield the scores of every model and dataset, and the distance of the full table."""
+    """Yield the scores of each model and dataset, and the distance of the full table."""
     utility = record.results.utility
     if utility is None or not utility.propensity:
         yield _nothing(utility)
@@ -93,14 +93,14 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     yield row_table(
         [*scores.datasets, *([scores.mean] if several else [])],
         labels=("Dataset", [*numbers, *(["mean"] if several else [])]),
-        names=[*_SCORES, Added("Settled", "text", _settled)],
+        names=[*_SCORES, Added("Converged", "text", _converged)],
         caption=f"Propensity score by {name}, {_how(scores)}",
         highlight=[i for i, dataset in enumerate(scores.datasets) if not dataset.converged],
     )
 
 
 def _histogram(scores: PmseResult) -> Iterator[Chart]:
-    """Yield the scores of both files, means over the datasets; nothing where none were kept."""
+    """Yield the scores of both files, means over the datasets; nothing if none were stored."""
     sides = [
         [fmean(shares) for shares in zip(*(getattr(d, name) for d in scores.datasets), strict=True)]
         for name in ("original_scores", "synthetic_scores")
@@ -117,24 +117,24 @@ def _histogram(scores: PmseResult) -> Iterator[Chart]:
             description=summary,
             label="predicted probability that a record is synthetic",
         ),
-        reads="Columns are the original, the line the synthetic records. If both look the same the "
-        "model cannot tell them apart; if synthetic ones stand further right it can.",
+        reads="Columns: original records. Line: synthetic records. If both are equal, the model "
+        "cannot distinguish them. If the line is farther right, it can.",
         summary=summary,
     )
 
 
-def _settled(scores: PropensityMeans) -> str:
-    """Say whether the fit of a dataset settled; the means say nothing."""
+def _converged(scores: PropensityMeans) -> str:
+    """Return whether the fit of a dataset converged; empty for means."""
     if not isinstance(scores, PropensityResult):
         return ""
-    return "yes" if scores.converged else "no: rough"
+    return "yes" if scores.converged else "no: approximate"
 
 
 def ratio_in_words(scores: PmseResult, record: Record) -> str:
-    """Say what the mean pMSE ratio of a model means; the two kinds of expectation differ.
+    """Return the mean pMSE ratio of a model in words.
 
-    A formula gives what draws from a right model show, and a new sample has 1 + k/n of that;
-    permutations give what a new sample shows.
+    The expectation by formula is that of a right synthesis, and a new sample has 1 + k/n of it. The
+    expectation by permutations is that of a new sample.
     """
     ratio, expected = scores.mean.s_pmse, expected_of(record)
     if scores.permutations:
@@ -152,30 +152,29 @@ def ratio_in_words(scores: PmseResult, record: Record) -> str:
         else "add cart (checks: {propensity: [logit, cart]})"
     )
     return (
-        f"the margins are {distance}; relations between variables are not tested by this model: "
+        f"the margins are {distance}; this model does not test relations between variables: "
         f"{remedy}"
     )
 
 
 def only_margins(scores: PmseResult) -> bool:
-    """Whether a model sees each variable by itself only: a logit with main effects."""
+    """Whether a model has each variable alone: a logit with main effects."""
     return scores.model == "logit" and scores.interactions == 1
 
 
 def _reading(scores: PmseResult, expected: Expected) -> str:
-    """Say what a model's figures are to be compared with."""
+    """Return the references of a model's figures in words."""
     if scores.permutations or scores.model == "cart":
         level = right_share(scores, expected)
-        down = f" A right synthesis with fixed parameters may go down to 1 - c = {short(level)}"
+        down = f" A right synthesis with fixed parameters can be as low as 1 - c = {short(level)}"
         down += ", where c is the share of synthetic records."
         return (
-            "A tree finds relations by itself. It follows chance, too: 1 is the level of a fresh "
-            "sample of the same population, found by permuting the labels."
-            f"{down if level < 1 else ''} SPECKS and PO50 of a tree are far from 0 by chance alone "
-            "and have no such level here: do not read them as “0 is good”."
+            "A tree finds relations, and also fits noise: 1 is the expectation of a new sample of "
+            f"the same population, by permutation of the labels.{down if level < 1 else ''} "
+            "SPECKS and PO50 of a tree are above 0 by chance alone, and have no reference here."
         )
     sees = (
-        "With main effects it sees the margins only: each variable by itself, not relations. "
+        "Main effects describe the margins only, not relations between variables. "
         if only_margins(scores)
         else ""
     )

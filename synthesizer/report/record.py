@@ -1,7 +1,6 @@
-"""The typed record of a run: its manifest and its results, written and read by these types.
+"""The typed record of a run: its manifest and results, for reading and writing.
 
-The report, the comparison and the codebook take a `Record`. A record is confidential, except for
-`Manifest.public`.
+Report, comparison and codebook use a `Record`. It is confidential, except for `Manifest.public`.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ CHECKS = "checks.json"
 PACKAGES = (
     "microdata-synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn",
 )  # fmt: skip
-"""Software whose versions a manifest names."""
-AGAIN = "run again with --overwrite"
+"""Packages whose versions a manifest has."""
+RERUN = "run again with --overwrite"
 
 
 class FileEntry(Result):
     """A file of a run."""
 
     name: str
-    """A name alone: a path could lead out of the directory of the run."""
+    """Without a path, which could lead out of the directory of the run."""
     bytes: int
     sha256: str
 
@@ -66,13 +65,13 @@ class DataEntry(Result):
 
     origin: str
     sha256: str | None
-    """Of the file, and the catalogue of its labels after it; None of what is no file."""
+    """Of the file and the catalogue of its labels; None for other sources."""
     rows: int
     columns: int
 
 
 class PanelEntry(Result):
-    """Who and when of a panel."""
+    """Persons and periods of a panel."""
 
     form: Literal["long", "wide"]
     person: str | None
@@ -81,27 +80,26 @@ class PanelEntry(Result):
     persons: int
     periods: int
     sha256: str | None = None
-    """Digest of the persons' confidential histories, by which a revision is seen; None of runs of
-    earlier versions."""
+    """Digest of the confidential histories, which shows revisions; None in earlier versions."""
 
 
 class GroupEntry(Result):
-    """What the persons of the confidential file belong to."""
+    """Groups of the persons in the confidential file."""
 
     unit: str
-    """What it is, in a word."""
+    """Its name in one word."""
     column: str
-    """Column that persons of one share."""
+    """Column with its identifier."""
 
 
 class DesignEntry(Result):
-    """How the records of the confidential file were sampled."""
+    """Sampling of the records of the confidential file."""
 
     weight: str
     strata: str | None = None
     psu: str | None = None
     redrawn: bool = False
-    """Whether every dataset was made from a sample that was drawn anew."""
+    """Whether each dataset was made from a new sample."""
 
 
 class VariableEntry(Result):
@@ -113,18 +111,18 @@ class VariableEntry(Result):
     """Codes of missing values."""
     date_format: str | None
     label: str = ""
-    """What the source says that it is."""
+    """From the source."""
     level_labels: Mapping[str, str] = Field(default_factory=dict)
-    """What the source says that values mean."""
+    """Labels of values from the source."""
 
 
 class TreesEntry(Result):
-    """How the trees of a step draw."""
+    """Draws of the trees of a step."""
 
     even: bool
-    """Whether some of the draws were spread evenly over a leaf."""
+    """Whether draws were spread evenly over a leaf."""
     leaf_regression: bool
-    """Whether all draws were asked to follow a regression of what the tree leaves unexplained."""
+    """Whether all leaves have a leaf regression."""
 
 
 class StepEntry(Result):
@@ -133,32 +131,32 @@ class StepEntry(Result):
     variable: str
     kind: str
     model: str
-    """The key of what made whole datasets, where no model drew it."""
+    """Key of the model, or of the extension that made whole datasets."""
     model_of_missing_codes: str | None
     predictors: tuple[str, ...]
-    """Names of what it was drawn from; not told where ``closest`` is a number."""
+    """Predictors; empty if ``closest`` is a number."""
     kept: bool
-    """Whether the values are the confidential ones."""
+    """Whether the values are copied from the confidential data."""
     closest: int | None = None
-    """So many of all earlier variables, those that go with it most closely in the confidential
-    data; None where ``predictors`` names them."""
+    """Number of predictors: the earlier variables with the closest association; None if
+    ``predictors`` has them."""
     codes: int | None = None
-    """Levels and missing codes together, of a variable that has such."""
+    """Number of levels and missing codes of a categorical variable."""
     base: tuple[str, ...] = ()
-    """Models inside the model, the outer ones first."""
+    """Models inside the model, outer ones first."""
     trees: TreesEntry | None = None
     in_words: tuple[str, ...] = ()
-    """How the model, and those inside it, are called in a sentence."""
+    """Names of the model, and of those inside it, in a sentence."""
     missing_in_words: str | None = None
-    """The same of the model of missing codes, of a variable that has such beside its values."""
+    """Name of the model of missing codes in a sentence."""
     options: Mapping[str, Any] = Field(default_factory=dict)
-    """Options of the model that researchers may be told."""
+    """Public options of the model."""
     columns: tuple[str, ...] = ()
-    """Columns of the file that hold the variable, where it is none itself."""
+    """Columns of a variable that spans several."""
 
 
 class _Public(BaseModel):
-    """A part of a configuration as it was written: other keys stay unread, None is the default."""
+    """A part of a configuration; other keys are ignored, None is the default."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -171,7 +169,7 @@ class _Public(BaseModel):
 
 
 class PublicVariable(_Public):
-    """What the configuration says of a variable."""
+    """Declaration of a variable."""
 
     label: str = ""
     unit: str = ""
@@ -193,7 +191,7 @@ class PublicRule(_Public):
 
 
 class PublicPath(_Public):
-    """What one variable does not do from one period to the next."""
+    """Changes of a variable between periods that do not occur."""
 
     variable: str
     absorbing: tuple[str, ...] = ()
@@ -215,32 +213,32 @@ class PublicData(_Public):
 
 
 class PublicOutput(_Public):
-    """What is published beside the datasets."""
+    """Options of the published files."""
 
     publish_rows: bool = False
     spreadsheet_safe: bool = False
 
 
 class PublicAfter(_Public):
-    """The column that says that the data are synthetic."""
+    """Column that marks the data as synthetic."""
 
     label: Mapping[str, str] = Field(default_factory=dict)
 
 
 class PublicRare(_Public):
-    """How levels of few persons were grouped."""
+    """Grouping of rare levels."""
 
     min_count: int = 5
     to: str = "other"
 
 
 class PublicConfig(_Public):
-    """The parts of a configuration that say how datasets were made."""
+    """The public parts of a configuration."""
 
     data: PublicData = PublicData()
     variables: Mapping[str, PublicVariable] = Field(default_factory=dict)
     method: Any = None
-    """A model or an expression for each variable, where it is a mapping."""
+    """A model, or a mapping of variables to models or expressions."""
     strata: tuple[str, ...] = ()
     rules: tuple[PublicRule, ...] = ()
     forbid: tuple[str, ...] = ()
@@ -253,7 +251,7 @@ class PublicConfig(_Public):
 
 
 class PublicManifest(Result):
-    """What a codebook for researchers may read of a manifest: nothing computed from the data."""
+    """The public part of a manifest: nothing computed from the data."""
 
     config: PublicConfig
     panel: PanelEntry | None
@@ -262,20 +260,20 @@ class PublicManifest(Result):
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     maker: str | None = None
-    """The key of what made whole datasets; None where the chain drew them."""
+    """Key of the extension that made whole datasets; None for draws of the chain."""
     extensions: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    """How extensions made datasets, by key."""
+    """Facts of extensions by key."""
     packages: Mapping[str, str]
     original_rows: int | None
-    """Records, persons of a panel, or groups; None unless the steward publishes them."""
+    """Records, persons or groups; None unless the steward publishes them."""
     after: tuple[str, ...] = ()
-    """What was done to every dataset after synthesis."""
+    """Steps on each dataset after synthesis."""
 
 
 class Manifest(Result):
-    """How the datasets of a run were made, for the steward only: the content of its file.
+    """How the datasets of a run were made: the content of its file, for the steward only.
 
-    Researchers may be told of it what `public` returns, and nothing else.
+    `public` returns the only part for researchers.
     """
 
     confidential: str = "not for release with the datasets"
@@ -283,51 +281,51 @@ class Manifest(Result):
     created: str
     """Time in UTC."""
     config: Mapping[str, Any]
-    """The configuration as it was written, without the password of a database."""
+    """The configuration of the user, without a database password."""
     config_sha256: str
     data: DataEntry
     panel: PanelEntry | None
     groups: GroupEntry | None = None
     n_groups: int = 0
-    """Of the confidential data."""
+    """Groups of the confidential data."""
     design: DesignEntry | None = None
     seed: int
     random_key: str | None = Field(default=None, repr=False)
-    """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
+    """Key for exact repetition, 64 hexadecimal digits; ``none`` without a key."""
     seed_of_fit: int | None = None
-    """Of datasets that a saved model drew."""
+    """Seed of the saved model that drew the datasets."""
     m: int
     """Number of synthetic datasets."""
     rows: int
-    """Of each dataset; persons of a panel, and groups where persons belong to such."""
+    """Records, persons or groups of each dataset."""
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     maker: str | None = None
-    """The key of what made whole datasets; None where the chain drew them."""
+    """Key of the extension that made whole datasets; None for draws of the chain."""
     extensions: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    """How extensions made datasets, by key."""
+    """Facts of extensions by key."""
     contains: tuple[str, ...] = ()
-    """SHA-256 of the datasets of another run that those of this one contain."""
+    """SHA-256 of datasets of another run inside those of this run."""
     after: tuple[str, ...] = ()
-    """What was done to every dataset after synthesis, before it was checked and written."""
+    """Steps on each dataset after synthesis, before checks and output."""
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
-    """What each phase took."""
+    """Duration of each phase."""
     python: str
     plugins: tuple[str, ...] = ()
-    """Modules that models were taken from."""
+    """Modules with further models."""
     packages: Mapping[str, str]
     """Versions."""
     exceeded_limits: tuple[str, ...] = ()
     verdict: Mapping[str, str] = Field(default_factory=dict)
-    """The word of each line of the verdict: pass, unclear or fail."""
+    """Outcome of each line of the verdict: pass, unclear or fail."""
     earlier_runs: int = 0
-    """Runs with these settings that this one replaced, each with other draws."""
+    """Replaced runs with these settings and other draws."""
     files: tuple[FileEntry, ...] = Field(default=())
 
     @property
     def public(self) -> PublicManifest:
-        """What a codebook may read; everything else stays with the steward."""
+        """The part for researchers."""
         try:
             config = PublicConfig.model_validate(self.config)
         except ValidationError as error:
@@ -360,7 +358,7 @@ class Manifest(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """What variables and their values mean, by the configuration and by the source.
+    """Labels of variables and values, from configuration and source.
 
     Examples
     --------
@@ -384,9 +382,9 @@ class Labels:
         return f"{code} {label}" if label else code
 
     def cell(self, text: str) -> str:
-        """Return a cell of a table, with labels where it names variables or one of their values.
+        """Return a cell of a table, with labels of the variables or of the value that it names.
 
-        Lists of more than three variables stay as they are.
+        Lists of more than three variables are unchanged.
 
         Examples
         --------
@@ -407,25 +405,25 @@ class Labels:
 
 _MOST_LABELLED: Final = 3
 _TERM: Final = re.compile(r"(?P<name>.+?)(\[(?P<bracket>.*)\]|=(?P<equal>.*))", re.DOTALL)
-"""A coefficient or an answer: ``sex[1]``, ``sex=1``."""
+"""A coefficient or a value: ``sex[1]``, ``sex=1``."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Everything that a run leaves to be told.
+    """Manifest and results of a run.
 
     Parameters
     ----------
     manifest : Manifest
         How the datasets were made.
     results : CheckResults
-        What the checks found.
+        Results of the checks.
     exceeded : tuple of str
-        Checks above a limit of the configuration, in words.
+        Sentences on exceeded limits of the configuration.
     extensions : mapping
-        What extensions that made datasets came to, by key.
+        Results of extensions by key.
     changes : tuple of str
-        Files that are no longer those of the run, in words; empty where nothing was read.
+        Sentences on files that have changed since the run.
     """
 
     manifest: Manifest
@@ -436,12 +434,12 @@ class Record:
 
     @property
     def of_files(self) -> bool:
-        """Whether somebody else made the datasets, so that no model is known."""
+        """Whether the datasets are files of others, without known models."""
         return not self.manifest.chain and self.manifest.maker is None
 
     @cached_property
     def verdict(self) -> Verdict:
-        """May the datasets be released? From the results and the limits of the configuration."""
+        """May the datasets be released? By the limits of the configuration."""
         return verdict(self.results, LimitConfig(**(self.manifest.config.get("limits") or {})))
 
     def judged_by(self, **terms: str) -> Record:
@@ -452,33 +450,32 @@ class Record:
 
     @property
     def units(self) -> Units:
-        """What is counted."""
+        """Units of the figures."""
         return "persons" if self.manifest.panel or self.manifest.groups else "records"
 
     @property
     def drawn_units(self) -> str:
-        """What datasets have as many of as ``manifest.rows`` says."""
+        """Units of ``manifest.rows``."""
         return self.units if self.manifest.groups is None else f"{self.manifest.groups.unit}s"
 
     @cached_property
     def labels(self) -> Labels:
-        """What variables and values mean; those of the configuration go before the source's."""
+        """Labels of variables and values; the configuration has priority over the source."""
         variables = {entry.name: entry.label for entry in self.manifest.variables}
         levels = {entry.name: dict(entry.level_labels) for entry in self.manifest.variables}
-        for name, said in self.manifest.public.config.variables.items():
-            variables[name] = said.label or variables.get(name, "")
-            levels[name] = levels.get(name, {}) | dict(said.level_labels)
+        for name, declared in self.manifest.public.config.variables.items():
+            variables[name] = declared.label or variables.get(name, "")
+            levels[name] = levels.get(name, {}) | dict(declared.level_labels)
         return Labels(variables=variables, levels=levels)
 
 
 def read_record(directory: Path, *, compare_files: bool = True) -> Record:
-    """Read what a run left; ``compare_files`` asks whether its files have changed since.
+    """Return the record in a result directory; ``compare_files`` looks for changed files.
 
     Raises
     ------
     DataError
-        In one sentence, if the directory is no result of a run, or another version wrote it, or it
-        was damaged.
+        If the directory is not a result of a run of this version, or is damaged.
     """
     manifest = manifest_in(directory)
     if manifest is None:
@@ -488,28 +485,26 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
         )
     path = directory / CHECKS
     if not path.is_file():
-        raise DataError(
-            f"{path} is missing: nothing was checked, or the run is incomplete; {AGAIN}"
-        )
+        raise DataError(f"{path} is missing: checks were off, or the run is incomplete; {RERUN}")
     content = _content(path, FORMAT)
     try:
         results = typed(CheckResults, content.get("results"))
         stored = content.get("extensions") or {}
-        beside = {name: hook(stored[name]) for name, hook in hooks("result", stored)}
+        extensions = {name: hook(stored[name]) for name, hook in hooks("result", stored)}
         exceeded = TypeAdapter(tuple[str, ...]).validate_python(content.get("exceeded"))
     except ValidationError as error:
         raise DataError(_damaged(path, error)) from error
     changes = tuple(_changes(directory, manifest)) if compare_files else ()
-    return Record(manifest, results, exceeded, beside, changes)
+    return Record(manifest, results, exceeded, extensions, changes)
 
 
 def manifest_in(directory: Path) -> Manifest | None:
-    """Return the manifest of a result directory, None where there is no such file.
+    """Return the manifest of a result directory; None without one.
 
     Raises
     ------
     DataError
-        In one sentence, if another version wrote it, or it was damaged.
+        If another version wrote it, or it is damaged.
     """
     path = directory / MANIFEST
     if not os.path.isfile(path):
@@ -528,36 +523,36 @@ def manifest_in(directory: Path) -> Manifest | None:
 
 
 def _content(path: Path, version: int) -> Mapping[str, Any]:
-    """Return the content of a file of this version."""
+    """Return the content of a file, if this version wrote it."""
     try:
         content = parse_json(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
+        raise DataError(f"{path} cannot be read: it was damaged or edited; {RERUN}") from error
     if (
         not isinstance(content, dict)
         or content.get("kind") is not None
         or content.get("format") is None
     ):
-        raise DataError(f"{path} holds something else than a run writes; {AGAIN}")
+        raise DataError(f"{path} is not a file of a run; {RERUN}")
     if content["format"] != version:
         raise DataError(
             f"{path} was written by another version of synthesizer (format "
-            f"{content['format']!r}; this version reads {version}); {AGAIN}"
+            f"{content['format']!r}; this version reads {version}); {RERUN}"
         )
     return content
 
 
 def _damaged(path: Path, error: ValidationError, within: str = "") -> str:
-    """Describe where a file differs from this version's form, without any of its values."""
+    """Return where a file differs from the format of this version, without its values."""
     where, first = _first_fault(error)
-    place = ".".join(map(str, (*filter(None, [within]), *where))) or "the file"
+    path_in_file = ".".join(map(str, (*filter(None, [within]), *where))) or "the file"
     if first["type"] == "value_error":
-        return f"{path}: {place}: {first['ctx']['error']}"
-    return f"{path}: {place} is not as this version writes it; it was edited or damaged; {AGAIN}"
+        return f"{path}: {path_in_file}: {first['ctx']['error']}"
+    return f"{path}: {path_in_file} does not have the format of this version; {RERUN}"
 
 
 def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], Mapping[str, Any]]:
-    """Return the first fault and its place; a result that is read by its own type has its own."""
+    """Return the path and content of the first fault, also inside nested results."""
     first = error.errors()[0]
     inner = first.get("ctx", {}).get("error")
     if not isinstance(inner, ValidationError):
@@ -567,27 +562,26 @@ def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], Mapping
 
 
 def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:
-    """Name the files that have changed since they were checked."""
+    """Yield sentences on files that have changed since they were checked."""
     for entry in manifest.files:
         path = directory / entry.name
         if not path.is_file():
-            yield f"{entry.name} is gone and the manifest lists it; restore it, or {AGAIN}"
+            yield f"{entry.name} of the manifest is missing; restore it, or {RERUN}"
         elif sha256(path) != entry.sha256:
             yield (
-                f"{entry.name} has changed since the run (its hash is not that of the manifest): "
-                f"the figures of the run may be about something else; {AGAIN}"
+                f"{entry.name} has changed since the run (another hash than in the manifest), so "
+                f"the figures may be wrong; {RERUN}"
             )
 
 
 def order_notes(
     original: Path, synthetic: Sequence[Path], hashes: Mapping[Path, str]
 ) -> Iterator[str]:
-    """Note files that, by their manifests, are in the wrong order or made from other data."""
-    beside = maker_of(original)
-    if beside is not None:
+    """Yield notes on files in the wrong order, or from other data, by their manifests."""
+    if maker_of(original) is not None:
         yield (
-            f"{original} is a synthetic dataset by the manifest beside it: the original comes "
-            "first, the synthetic files after it"
+            f"{original} is a synthetic dataset by the manifest in its directory; name the "
+            "original first, then the synthetic files"
         )
     makers = {
         path: maker for path in (original, *synthetic) if (maker := maker_of(path)) is not None
@@ -595,25 +589,25 @@ def order_notes(
     sources = {path: maker.data.sha256 for path, maker in makers.items()}
     for path in synthetic if sources else ():
         if hashes[path] in sources.values():
-            yield f"{path} is, by a manifest, the original that the other files were made from"
+            yield f"{path} is the original of the other files, by a manifest"
     others = [path for path in synthetic if sources.get(path) not in (None, hashes[original])]
     if others and original not in sources:
         yield (
-            f"{len(others)} of {len(synthetic)} synthetic files come from another file than "
-            f"{original}, by the manifest beside them"
+            f"{len(others)} of {len(synthetic)} synthetic files were made from another file than "
+            f"{original}, by the manifest in their directory"
         )
 
 
 def maker_of(path: Path) -> Manifest | None:
-    """Return the manifest of the run that made a file or a directory; None where none is known."""
+    """Return the manifest of the run of a file or directory; None without one."""
     try:
         manifest = manifest_in(path if os.path.isdir(path) else path.parent)
-    except DataError:  # the manifest is only a hint, so an unreadable one is ignored
+    except DataError:  # an unreadable manifest is ignored
         return None
     is_listed = manifest is not None and (os.path.isdir(path) or path.name in manifest.datasets)
     return manifest if is_listed else None
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is a path, for any system."""
+    """Whether a name is a path on any operating system."""
     return PureWindowsPath(name).name != name or name in ("", ".", "..")

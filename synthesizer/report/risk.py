@@ -38,8 +38,8 @@ from synthesizer.report.figures import (
 )
 from synthesizer.report.record import Record
 
-_HALF_SPLIT = "train-holdout test"
-"""Under this name the checks say that no half could be synthesised at all."""
+_FAILED_HALVES = "train-holdout test"
+"""Name of the failed check if no half could be synthesised."""
 
 
 def by_scenario(
@@ -55,7 +55,7 @@ def by_scenario(
 
 
 def of_verdict(record: Record, *keys: str) -> Iterator[Note]:
-    """Yield what tests of the verdict say, in its words and colours."""
+    """Yield the sentences of tests of the verdict, in the colours of their outcomes."""
     for line in record.verdict.lines:
         for e in line.evidence:
             if e.measured and e.key in keys:
@@ -65,56 +65,57 @@ def of_verdict(record: Record, *keys: str) -> Iterator[Note]:
 TONES: Mapping[Word, Literal["good", "look", "alert"]] = {
     "pass": "good", "unclear": "look", "fail": "alert",
 }  # fmt: skip
-"""How the words of the verdict look."""
+"""Colours of the outcomes."""
 
 
 def in_words(scenario: Scenario) -> str:
-    """Say keys and target in plain words."""
+    """Return keys and target in words."""
     how = [
         f"{name} in {cuts if isinstance(cuts, int) else len(cuts) + 1} groups"
         for name, cuts in scenario.groups.items()
     ]
-    if near := scenario.tolerance:
-        shown = [f"{near.absolute:g}"] if near.absolute else []
-        shown += [f"a share of {near.relative:.3g} of the true value"] if near.relative else []
+    if tolerance := scenario.tolerance:
+        shown = [f"{tolerance.absolute:g}"] if tolerance.absolute else []
+        share = tolerance.relative
+        shown += [f"a share of {share:.3g} of the true value"] if share else []
         how.append(f"{scenario.target} within {' or '.join(shown) or '0'} counts as right")
-    words = f"Knowing {joined(scenario.keys)}, seeking {scenario.target}"
+    words = f"Keys: {joined(scenario.keys)}; target: {scenario.target}"
     return f"{words} ({'; '.join(how)})" if how else words
 
 
 def absent(
     record: Record, key: str, scenario: Scenario | None = None, *, off: str = ""
 ) -> Words | Gap:
-    """Explain why a measure is not shown: it failed, or is switched off.
+    """Return the reason why a measure is missing: it failed, or is turned off.
 
-    ``off`` replaces the sentence for where it is switched off.
+    ``off`` replaces the sentence for a measure that is turned off.
     """
     measure, failed = MEASURES[key], record.results.risk.failed
     names = [key if scenario is None else f"{key} ({scenario.label})", key]
-    names += [_HALF_SPLIT] * ("halves" in measure.needs)
+    names += [_FAILED_HALVES] * ("halves" in measure.needs)
     words = measure.words or key.upper()
     if why := next((failed[name] for name in names if name in failed), None):
         return Gap(words, f"It could not be computed: {why}")
     if record.of_files and "halves" in measure.needs:
-        return Gap(words, "It needs records that the synthesis never saw: name them as control.")
-    return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
+        return Gap(words, "It needs holdout records: name a file of them as control.")
+    return Words([off or f"Not computed: {words}. Set checks.{measure.check} to true."])
 
 
 _NAMED = {
-    "keys": "checks.keys (what an intruder knows)",
-    "target": "checks.target (what an intruder seeks; a number needs checks.groups or "
-    "checks.tolerance)",
+    "keys": "checks.keys (variables that an intruder knows)",
+    "target": "checks.target (the variable that an intruder wants to learn; a number needs "
+    "checks.groups or checks.tolerance)",
 }
 
 
-def asked_of(record: Record) -> Mapping[str, Any]:
-    """Return the checks as the configuration has them; empty for ``true`` or ``false``."""
-    asked = record.manifest.config.get("checks", {})
-    return asked if isinstance(asked, Mapping) else {}
+def configured_checks(record: Record) -> Mapping[str, Any]:
+    """Return the checks of the configuration; empty for ``true`` or ``false``."""
+    checks = record.manifest.config.get("checks", {})
+    return checks if isinstance(checks, Mapping) else {}
 
 
 def unmeasured(record: Record) -> Iterator[Gap]:
-    """Yield a gap for the measures of risk that need keys, and one for those switched off."""
+    """Yield a gap for measures that need keys, and one for measures that are turned off."""
     settings = CheckSettings.model_validate(record.manifest.config.get("checks", {}))
     usual = {
         check: measure
@@ -132,8 +133,8 @@ def unmeasured(record: Record) -> Iterator[Gap]:
     if lacking and not record.results.risk.scenarios:
         yield Gap(
             "; ".join(lacking),
-            f"{keys_advice(record)} Until then the risk from somebody who knows some variables is "
-            "unknown, which is no sign of safety.",
+            f"{keys_advice(record)} Until then, the risk from someone who knows some variables is "
+            "unknown.",
             alert=True,
         )
     if off:
@@ -141,38 +142,38 @@ def unmeasured(record: Record) -> Iterator[Gap]:
         them = "it" if len(off) == 1 else "them"
         yield Gap(
             "; ".join(measure.words for check, measure in usual.items() if check in off),
-            f"The configuration switches {them} off: set {switches} to true and run again.",
+            f"The configuration turns {them} off: set {switches} to true and run again.",
             alert=True,
         )
 
 
 def keys_advice(record: Record) -> str:
-    """Explain why no intruder was assumed, and which settings to add; empty where one was."""
+    """Return why there are no keys, and the settings to add; empty if there are keys."""
     if record.results.risk.scenarios:
         return ""
     if lone := lone_variable(record):
         return f"These measures need two variables, a key and a target; {lone} is the only one."
-    asked = asked_of(record)
-    missing = [name for key, name in _NAMED.items() if not asked.get(key)]
+    checks = configured_checks(record)
+    missing = [name for key, name in _NAMED.items() if not checks.get(key)]
     if not missing:
         return "The keys and the target that the configuration names were not used. Run again."
     return (
-        "These measures need keys and a target. The configuration does not name them all, and "
-        f"the data suggest none. Name {joined(missing)} and run again."
+        "These measures need keys and a target. The configuration does not name both, and the "
+        f"data suggest none. Set {joined(missing)} and run again."
     )
 
 
 _CONFIGURED = ("", "as configured", "as asked for")
-_NOTHING = "No measure of risk was computed: leave out the key checks, and the usual ones run."
+_NOTHING = "No measure of risk was computed. Remove the key checks to run the default ones."
 
 
 @section(
     "risk",
     "Risk at a glance",
-    "How much the synthetic data tell of persons, between guessing and the original.",
+    "How much the synthetic data reveal about persons: from guessing to releasing the original.",
 )
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield one picture of an intruder's gains for each scenario."""
+    """Yield a picture of the risk of each scenario."""
     risk = record.results.risk
     lacking = list(unmeasured(record))
     yield from lacking
@@ -181,7 +182,7 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Words([READS])
     yield from by_scenario(record, _scenario)
     if others:
-        yield Heading("Beyond keys and target")
+        yield Heading("Risk without keys and target")
         yield from figure_blocks(others, "Whole records, sensitive variables and attacks")
     if not (lacking or risk.scenarios or others):
         yield Words([_NOTHING])
@@ -192,28 +193,27 @@ def glance_section(record: Record) -> Iterator[Block]:
 
 def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     if risks.scenario.reason not in _CONFIGURED:
-        yield Words([f"Why these: {risks.scenario.reason}"])
+        yield Words([f"Reason for these keys: {risks.scenario.reason}"])
     rates = compared([figure.counting(record.units) for figure in risks.figures])
-    title = "Every rate, between guessing and the original"
+    title = "Each rate, between guessing and releasing the original"
     yield from figure_blocks(rates, title, in_words(risks.scenario))
     yield from (Note(in_units(warning, record.units)) for warning in risks.warnings)
 
 
 _NEAREST_READS = (
-    "0.5 is a coin toss: synthetic records are as near to people the synthesis never saw as to "
-    "people it was fitted on; those as near to both are counted half. The farther the interval "
-    "lies above 0.5, the more the synthesis has copied. The diamond is where the fitted records "
-    "themselves would stand."
+    "The share of synthetic records that are nearer to a training than to a holdout record; ties "
+    "count half. 0.5 is no memorisation. An interval above 0.5 shows that training records were "
+    "memorised. The diamond is the value of the training records themselves."
 )
 
 
 @section(
     "nearest",
-    "Persons beside the holdout",
-    "Whole records: do synthetic ones point to persons in the data more than to persons held out?",
+    "Training records against holdout records",
+    "Do synthetic records resemble training records more than holdout records?",
 )
 def nearest_section(record: Record) -> Iterator[Block]:
-    """Yield near-verbatim persons, guesses, and the share of records nearer to the fitted half."""
+    """Yield near copies, guesses, and the share of records nearer to the training half."""
     for key in ("near_verbatim", "guesses"):
         result = record.results.risk.further.get(key)
         if result is None:
@@ -227,45 +227,45 @@ def nearest_section(record: Record) -> Iterator[Block]:
         return
     yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
-    yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
+    yield from figure_blocks(figures, "Share nearer to training records, and exact copies")
     copied = record.results.risk.copied
     same = copied is not None and copied.names == nearest.names
     listed = "those of whole records under Special uniques" if same else joined(nearest.names)
     yield Words([f"Compared on {len(nearest.names)} variables: {listed}."])
-    yield number_table(nearest, "Records that were compared, and how many are nearer to which half")
+    yield number_table(nearest, "Records that were compared, and how many are nearer to each half")
 
 
 _ATTACKS_OFF = (
-    "No attack was carried out. Switch them on with checks: {attacks: true}: they show where "
-    "exact numbers could be recognised, such as an income to the cent."
+    "No attack was made. Turn on attacks with checks: {attacks: true}. They show whether exact "
+    "numbers can be recognised, such as an income to the cent."
 )
 _ATTACKS = (
-    "Singling out takes a rare value, or a combination of values, that fits one synthetic record: "
-    "does it fit exactly one person? Linkability has two sources with different variables: does "
-    "the synthetic data set help to join the records of one person? Inference takes the target "
-    "from the nearest synthetic record: is it right?"
+    "Singling out: a rare value, or a combination of values, fits one synthetic record. Does it "
+    "fit exactly one person? Linkability: two sources have different variables. Do the synthetic "
+    "data help to join the records of one person? Inference: the target is that of the nearest "
+    "synthetic record. Is it right?"
 )
 _RISK_READS = (
-    "Risk is what an attack gains on persons who were in the fit beyond persons who were not, as "
-    "a share of what could be gained: 0 is none, 1 is always. An interval that covers 0 shows no "
-    "risk; one above 0 does."
+    "Risk is the advantage of an attack on training over holdout persons, as a share of the "
+    "possible gain: 0 is none, 1 is the maximum. An interval that contains 0 shows no risk; one "
+    "above 0 shows a risk."
 )
 _SUCCESS_READS = (
-    "The dot is the success on records that were fitted, the diamond that on records that "
-    "were not, the bar that of somebody who guesses. Only the way from diamond to dot is "
-    "due to the release; what reaches the diamond is knowledge of the population."
+    "Dot: success on training records. Diamond: success on holdout records. Bar: success by "
+    "guessing. Only the distance from diamond to dot is due to the release. Success up to the "
+    "diamond is knowledge of the population."
 )
 _SUCCESS_MARKS = {
-    "value": "fitted records",
-    "original": "unseen records",
-    "baseline": "an attacker who guesses",
+    "value": "training records",
+    "original": "holdout records",
+    "baseline": "guessing",
 }
 
 
 @section(
     "attacks",
     "Attacks",
-    "Attacks on the synthetic data, held against attacks on persons it never saw.",
+    "Success of attacks on training persons, compared with holdout persons.",
 )
 def attacks_section(record: Record) -> Iterator[Block]:
     """Yield risk and success of the attacks."""
@@ -273,10 +273,10 @@ def attacks_section(record: Record) -> Iterator[Block]:
     if result is None:
         yield absent(record, "attacks", off=_ATTACKS_OFF)
         return
-    known = f"The inference attack knows {joined(result.keys)} and seeks {result.target}."
+    known = f"Inference: the keys are {joined(result.keys)}, the target is {result.target}."
     if result.linked is not None:
         first, second = map(joined, result.linked)
-        known += f" Linkability joins a source with {first} to one with {second}."
+        known += f" Linkability: one source has {first}, the other {second}."
     yield Words([_ATTACKS, known])
     yield number_table(result, "Records of both halves, attempts, and confidence of the intervals")
     attacks = result.attacks
@@ -288,7 +288,7 @@ def attacks_section(record: Record) -> Iterator[Block]:
         marks={"value": "risk"},
         zero=True,
         table=row_table(
-            attacks, "Attacks made on each half, successes, rates, and the risk with its interval"
+            attacks, "Attacks on each half: number, successes, rates, and risk with its interval"
         ),
     )
     yield dot_chart(
@@ -316,19 +316,17 @@ def _success(attack: Attack) -> DotRow:
 def _attack_notes(attack: Attack) -> Iterator[Note]:
     name = attack.name
     if attack.is_weak:
-        yield Note(
-            f"{name}: guessing does better, so the attack proves nothing, not even safety.", "alert"
-        )
+        yield Note(f"{name}: guessing is more successful, so the attack shows nothing.", "alert")
     elif attack.low is not None and attack.low > 0:
         yield Note(
-            f"{name}: the interval {interval(attack.low, attack.high, 'share')} lies above 0; "
-            "persons who were in the fit are at more risk than others.",
+            f"{name}: the interval {interval(attack.low, attack.high, 'share')} is above 0; "
+            "training persons are at more risk than others.",
             "look",
         )
     if attack.n == 0:
-        yield Note(f"{name}: no attack could be made; nothing can be concluded.")
+        yield Note(f"{name}: no attack was possible, so nothing can be concluded.")
     if attack.fitted_kept < 1:
         yield Note(
-            f"{name}: only a share of {written(attack.fitted_kept, 'share')} of the fitted records "
-            "could be attacked, so rate and risk are too low by about that share."
+            f"{name}: only a share of {written(attack.fitted_kept, 'share')} of the training "
+            "records could be attacked, so rate and risk are too low by about that factor."
         )

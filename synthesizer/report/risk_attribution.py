@@ -1,4 +1,4 @@
-"""Attribution by keys: CAP by number of datasets, and fitted against unseen records."""
+"""Attribution by keys: CAP by number of datasets, and the train-holdout test."""
 
 from __future__ import annotations
 
@@ -31,20 +31,19 @@ from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words, of_verdict
 
 _CAP_READS = (
-    "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
-    "coloured line is the synthetic data as datasets are added, dashed what the same matches would "
-    "give if their targets were anybody's (by chance), level the baseline of who guesses everybody "
-    "from the distribution of the target, dotted the original released as it is. Where "
-    "non-matches are left out, the baseline of those that match is chance. Where no match counts "
-    "as 0 the line rises with the number of datasets because matches become likelier; where "
-    "non-matches are left out it should be flat."
+    "Correct attribution probability (CAP): the share of records for which an intruder with the "
+    "keys guesses the target right. Lower is safer. Coloured line: the synthetic data, by number "
+    "of datasets. Dashed line: chance, the same matches with targets of random persons. Level "
+    "line: baseline, guesses by the distribution of the target. Dotted line: releasing the "
+    "original. If no match counts as 0, the line rises with the number of datasets, since more "
+    "keys match. If records without a match are left out, it should be flat."
 )
 
 
 @section(
     "cap",
     "CAP by number of datasets",
-    "What an intruder reads off with the keys, as more datasets are released together.",
+    "How often an intruder with the keys guesses right, by the number of released datasets.",
 )
 def cap_section(record: Record) -> Iterator[Block]:
     """Yield mean CAP for nested numbers of datasets."""
@@ -60,12 +59,14 @@ def _cap_blocks(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         rows = risks.tcap.synthetic
         yield row_table(
             [*rows, risks.tcap.original],
-            "TCAP: the intruder who only believes what the synthetic records of one key agree on "
-            f"(share {written(risks.tcap.tau, 'text')} or more); more datasets agree less often, "
-            "and are then believed more",
+            "Targeted CAP (TCAP): the intruder guesses only if a share of "
+            f"{written(risks.tcap.tau, 'text')} or more of the synthetic records with the keys "
+            "agree on the target",
             labels=("Datasets", [*(f"first {row.m}" for row in rows), "original"]),
         )
-    elif risks.cap is not None and risks.scenario.tolerance is None:  # else a warning says why
+    elif (
+        risks.cap is not None and risks.scenario.tolerance is None
+    ):  # else a warning names the reason
         yield absent(record, "tcap", risks.scenario)
 
 
@@ -77,13 +78,13 @@ def _cap(cap: CapResult, risks: ScenarioRisk) -> Iterator[Block]:
         if lines := [row for row in risks.regression if row.line is not None]:
             yield row_table(
                 lines,
-                "Straight line of mean CAP on the number of datasets; the datasets are nested, so "
-                "the p-values describe the line and prove nothing",
+                "Linear regression of mean CAP on the number of datasets; the numbers are nested, "
+                "so the p-values are descriptive",
             )
         else:
-            words = "No straight line through the number of datasets: it needs three of them."
+            words = "A regression on the number of datasets needs three of them."
             yield Words([words])
-    yield row_table(cap.singles, "Mean CAP of each dataset by itself")
+    yield row_table(cap.singles, "Mean CAP of each dataset")
 
 
 def _cap_chart(cap: CapResult, risks: ScenarioRisk) -> Chart:
@@ -128,18 +129,17 @@ def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
 
 def _first_and_last(cap: CapResult, subset: str) -> str:
     first, last = cap.row(1, subset), cap.row(cap.last, subset)
-    return (
-        f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
-        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0."
-    )
+    ends, name = [written(row.zero, "share") for row in (first, last)], SUBSETS[subset].capitalize()
+    if ends[0] == ends[1]:
+        return f"{name}: {ends[0]} with 1 and with {last.m} datasets (equal; no match counts as 0)."
+    return f"{name}: {ends[0]} with 1, {ends[1]} with {last.m} datasets (no match counts as 0)."
 
 
 def _cap_table(cap: CapResult) -> DataTable:
     return row_table(
         cap.synthetic,
-        "Mean CAP by number of pooled datasets and subset; chance: the same matches if their "
-        "targets were anybody's, of those that match also the baseline; baseline: the target of "
-        "all records of the subset guessed from its distribution",
+        "Mean CAP by number of pooled datasets and subset. Chance: the same matches with targets "
+        "of random persons. Baseline: guesses by the distribution of the target",
         more=[
             Added("Baseline", "share", lambda row: cap.baseline[row.subset]),
             Added("Original", "figure", lambda row: cap.original[row.subset]),
@@ -147,37 +147,37 @@ def _cap_table(cap: CapResult) -> DataTable:
     )
 
 
-MOST_ROWS = 400
-"""Longer tables keep the rows of all datasets pooled: a hundred splits make a page too large."""
-MOST_SPLITS = 12
-"""So many splits, and numbers of datasets, are drawn; the tables hold all."""
-MOST_GROUPS = 40
-"""So many intervals of groups are drawn; the table holds all."""
+MAX_ROWS = 400
+"""Rows of a table; of more, those of all datasets pooled."""
+MAX_SPLITS = 12
+"""Splits, and numbers of datasets, in a picture."""
+MAX_GROUPS = 40
+"""Groups in a picture."""
 _SPLIT = (
-    "The data were split at random into two halves. The chain was fitted again, on one half only, "
-    "and both halves were attacked with its synthetic data. What is read off the unseen half is "
-    "knowledge of the population, which anybody may have; only what is read off the fitted half "
-    "beyond that is risk that the release adds."
+    "The data were split at random into two halves. The models were fitted to one half (training "
+    "records). Their synthetic data were used to guess the target in both halves. Right guesses "
+    "in the other half (holdout records) are knowledge of the population. Only more right guesses "
+    "in the training half are risk that the release adds."
 )
 _FILES = (
-    "The records that the synthesis is said to be fitted on, and a control file of others, were "
-    "attacked with the same synthetic data. What is read off the control is knowledge of the "
-    "population, which anybody may have; only what is read off the fitted beyond that is risk that "
-    "the release adds. Without a control nothing is known of it."
+    "The synthetic data were used to guess the target of the original (training) records and of a "
+    "control file (holdout records). Right guesses in the control are knowledge of the "
+    "population. Only more right guesses in the original are risk that the release adds. This "
+    "test needs a control file."
 )
 _OFF = (
-    "The half split was switched off (checks.differential_confidentiality: false), so nothing is "
-    "known of the risk that the release adds: switch it on before a decision."
+    "The train-holdout test was turned off (checks.differential_confidentiality: false), so the "
+    "risk that the release adds is unknown. Turn it on before you decide."
 )
 
 
 @section(
     "differential",
-    "Differential confidentiality",
-    "The risk that the release adds: fitted records against records it never saw.",
+    "Train-holdout test of the keys",
+    "Differential confidentiality: the risk that the release adds for training records.",
 )
 def differential_section(record: Record) -> Iterator[Block]:
-    """Yield fitted against unseen records by scenario."""
+    """Yield the train-holdout test of each scenario."""
     if record.results.risk.scenarios:
         yield Words([_FILES if record.of_files else _SPLIT])
     yield from of_verdict(record, "differential_confidentiality", "worst_group")
@@ -192,30 +192,30 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         return
     if result.released is not None:
         added = written(result.released, "share")
-        yield Words([f"Releasing the fitted records as they are would add {added}."])
+        yield Words([f"Releasing the training records would add {added}."])
     about = in_words(risks.scenario)
     yield difference_chart(result, about)
     yield _shortened(
         result.comparisons,
-        "Every split: Welch's t test of the difference; numbers of records, or of persons where "
-        "units were named",
+        "Each split: Welch's t test of the difference; numbers are records, or persons if units "
+        "were named",
     )
     yield from _uniques(result.uniques)
     yield from _groups(result)
 
 
 def _decisive(spreads: Sequence[Spread]) -> Spread:
-    """Return the row that decides: all datasets pooled, no match counted as 0."""
+    """Return the decisive row: all datasets pooled, no match counted as 0."""
     return max((row for row in spreads if row.rule == "zero"), key=lambda row: row.m)
 
 
 def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
-    """Return the rows by rule; of many numbers of datasets the first and the last ones."""
+    """Return the rows by rule; of many numbers of datasets the first and the last."""
     drawn: list[Spread] = []
     for rule in RULES:
         of_rule = [row for row in spreads if row.rule == rule]
         drawn += (
-            of_rule if len(of_rule) <= MOST_SPLITS else [of_rule[0], *of_rule[-MOST_SPLITS + 1 :]]
+            of_rule if len(of_rule) <= MAX_SPLITS else [of_rule[0], *of_rule[-MAX_SPLITS + 1 :]]
         )
     return drawn
 
@@ -225,20 +225,19 @@ def _name(row: Spread) -> str:
 
 
 def difference_chart(result: DifferentialResult, about: str = "") -> Chart:
-    """Return what being in the data adds, with intervals."""
+    """Return the differences between training and holdout records, with intervals."""
     decisive = _decisive(result.summary)
     splits = [row for row in result.comparisons if (row.m, row.rule) == (decisive.m, decisive.rule)]
-    shown = splits if 1 < len(splits) <= MOST_SPLITS else []
+    shown = splits if 1 < len(splits) <= MAX_SPLITS else []
     return dot_chart(
         "The difference with its 95 % interval",
         [
             *(_difference(row, _name(row)) for row in _in_order(result.summary)),
             *(_difference(row, f"split {1 + row.repeat}") for row in shown),
         ],
-        reads="An interval that covers 0 is called differentially confidential: the test found no "
-        "risk that the release adds. It does not prove that there is none: anything inside the "
-        "interval is possible.",
-        label="fitted minus unseen",
+        reads="If the interval contains 0, the test found no risk that the release adds "
+        "(differential confidentiality). All values inside the interval are possible.",
+        label="training minus holdout",
         summary=f"Difference {written(decisive.difference, 'share')}, interval "
         f"{span(decisive.low, decisive.high)}, with all datasets, no match counted as 0.",
         about=about,
@@ -247,7 +246,7 @@ def difference_chart(result: DifferentialResult, about: str = "") -> Chart:
         zero=True,
         table=row_table(
             result.summary,
-            "Averages over the splits; from and to are the mean ends of the 95 % intervals",
+            "Means over the splits; From and To are the mean ends of the 95 % intervals",
         ),
     )
 
@@ -257,27 +256,27 @@ def _difference(row: Spread | HalfComparison | GroupComparison, label: str) -> D
 
 
 def _shortened(rows: Sequence[HalfComparison] | Sequence[HalfUniques], caption: str) -> DataTable:
-    """Return a table of all rows; where they are too many, of those of all datasets pooled."""
-    if len(rows) <= MOST_ROWS:
+    """Return a table of all rows; if they are too many, of those of all datasets pooled."""
+    if len(rows) <= MAX_ROWS:
         return row_table(rows, caption)
     most = max(row.m for row in rows)
-    kept = [row for row in rows if row.m == most][:MOST_ROWS]
-    return row_table(kept, f"{caption}; {len(rows) - len(kept)} more rows are in checks.json")
+    pooled = [row for row in rows if row.m == most][:MAX_ROWS]
+    return row_table(pooled, f"{caption}; {len(rows) - len(pooled)} more rows are in checks.json")
 
 
 def _uniques(uniques: Sequence[HalfUniques]) -> Iterator[Block]:
-    """Yield how many keys of uniques of both parts the synthetic data show."""
+    """Yield how many unique keys of both parts occur in the synthetic data."""
     if not uniques:
         return
     yield _shortened(
         uniques,
-        "Records with a key of their own, and how many of these keys the synthetic data show, at "
-        "all and exactly once: fitted beside unseen",
+        "Records with unique keys, and how many of these keys occur in the synthetic data, at all "
+        "and exactly once: training and holdout records",
     )
     if not all(row.same_size for row in uniques):
         yield Note(
-            "The two parts differ in size, so their uniques cannot be compared: of fewer records "
-            "more are unique, with commoner keys."
+            "The two parts differ in size, so their uniques cannot be compared: a smaller file has "
+            "a larger share of uniques."
         )
 
 
@@ -285,27 +284,24 @@ def _groups(result: DifferentialResult) -> Iterator[Block]:
     if result.by is None:
         return
     if not result.groups:
-        yield Note(
-            f"No group of {result.by} is large enough in both parts to be looked at.", "alert"
-        )
+        yield Note(f"No group of {result.by} is large enough in both parts for a test.", "alert")
         return
     order = _largest_first(result.groups)
     several = len({row.repeat for row in order if row.repeat is not None}) > 1
-    undrawn, unlisted = len(order) - MOST_GROUPS, len(order) - MOST_ROWS
+    undrawn, unlisted = len(order) - MAX_GROUPS, len(order) - MAX_ROWS
     yield dot_chart(
         f"Difference by group of {result.by}",
-        [_difference(row, _group_name(row, several=several)) for row in order[:MOST_GROUPS]],
-        reads="The group with the largest difference comes first. The intervals are widened so "
-        "that all groups of a split together hold with 95 % confidence: one that lies above 0 as "
-        "a whole says that this group is told apart."
-        + (f" {undrawn} more are in the table." if undrawn > 0 else ""),
-        label="fitted minus unseen",
+        [_difference(row, _group_name(row, several=several)) for row in order[:MAX_GROUPS]],
+        reads="The group with the largest difference comes first. The intervals have a joint "
+        "confidence of 95 % over all groups of a split. An interval above 0 shows a risk for this "
+        "group." + (f" {undrawn} more are in the table." if undrawn > 0 else ""),
+        label="training minus holdout",
         summary=_summary(result),
         marks={"value": "difference"},
         whole=False,
         zero=True,
         table=row_table(
-            order[:MOST_ROWS],
+            order[:MAX_ROWS],
             f"Groups of {result.by}, largest difference first"
             + (f"; {unlisted} more rows are in checks.json" if unlisted > 0 else ""),
         ),
@@ -328,7 +324,7 @@ def _group_name(row: GroupComparison, *, several: bool) -> str:
 def _summary(result: DifferentialResult) -> str:
     count, worst = len({row.group for row in result.groups}), result.worst_group
     if worst is None:
-        return f"{count} groups; no worst one is named."
+        return f"{count} groups."
     return (
         f"{count} groups; the largest difference is that of {worst.group}: "
         f"{written(worst.difference, 'share')} (interval {span(worst.low, worst.high)})."

@@ -1,4 +1,4 @@
-"""Disclosure of persons: identity, attributes, uniques, and inference of a sensitive variable."""
+"""Disclosure about persons: identity, attributes, uniques, inference of a sensitive variable."""
 
 from __future__ import annotations
 
@@ -48,10 +48,9 @@ if TYPE_CHECKING:
     from synthesizer.measures.risk.public_inference import InferenceResult
 
 _READS = (
-    "The dot is the mean over the datasets, the small dots are the datasets one by one, and the "
-    "diamond is what releasing the original itself would give. Lower is safer. Half of a real "
-    "file scores as high against the other half as a good synthesis does: read the half split "
-    "first."
+    "Dot: mean over the datasets. Small dots: single datasets. Diamond: releasing the original. "
+    "Lower is safer. Another sample of the population has values as high as those of a good "
+    "synthesis, so read the train-holdout test first."
 )
 _MARKS = {
     "value": "mean over the datasets",
@@ -63,7 +62,7 @@ _MARKS = {
 @section(
     "identity",
     "Identity and attribute disclosure",
-    "Do persons with a key of their own appear again, and does a key give a value away?",
+    "Do unique keys of the original occur in the synthetic data, and do keys reveal the target?",
 )
 def disclosure_section(record: Record) -> Iterator[Block]:
     """Yield identity and attribute disclosure by scenario."""
@@ -82,8 +81,8 @@ def _disclosure(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         yield from _dominance(risks.attribute.warnings, record.labels)
     elif scenario.tolerance is not None:
         words = (
-            f"Attribute measures need groups of {scenario.target} in place of the tolerance, and "
-            "are left out for this intruder."
+            f"Attribute disclosure needs groups of {scenario.target} in place of the tolerance, so "
+            "it is left out for these keys."
         )
         yield Words([words])
     else:
@@ -91,8 +90,8 @@ def _disclosure(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     if risks.determined is not None:
         yield row_table(
             [*risks.determined.single, risks.determined.together],
-            "What keys tell of the target in the original: of the records that share their key "
-            "value with others, those whose key value goes with one target only",
+            "Keys that determine the target in the original: of the records that share their keys "
+            "with others, those whose keys have one target only",
         )
 
 
@@ -115,9 +114,9 @@ def _measures(
         marks=_MARKS,
     )
     yield DataTable(
-        caption=f"{title}: means over the datasets, and the lowest and the highest of them; shares "
-        f"of the original {record.units} unless said otherwise",
-        columns=("Measure", "In words", "Mean", "Original", "Lowest", "Highest"),
+        caption=f"{title}: mean, lowest and highest value over the datasets; shares of the "
+        f"original {record.units} unless noted otherwise",
+        columns=("Measure", "Meaning", "Mean", "Original", "Lowest", "Highest"),
         forms=("text", "text", *NUMBERS[:4]),
         rows=[
             (
@@ -143,14 +142,14 @@ def _excluded(result: AttributeResult, scenario: Scenario) -> str:
     if not scenario.exclude and not result.excluded:
         return "Nothing is excluded from the attribute measures."
     return (
-        f"{len(scenario.exclude)} exclusion(s) of levels known to everybody (checks.exclude) leave "
-        f"out {result.excluded:,} of the original records; DiSCO would count "
+        f"checks.exclude leaves out {plural(len(scenario.exclude), 'combination')} of common "
+        f"knowledge, which {result.excluded:,} original records have. DiSCO would count "
         f"{written(result.mean.left_out, 'text')} of them on average."
     )
 
 
 def _dominance_columns(labels: Labels) -> Iterator[str | Added]:
-    """Yield the columns of a table of levels that dominate, with what these mean."""
+    """Yield the columns of the table of dominant levels, with their labels."""
 
     def level(name: str | None, code: Level | None) -> Level | None:
         return code if name is None or not isinstance(code, str) else labels.level(name, code)
@@ -165,12 +164,12 @@ def _dominance_columns(labels: Labels) -> Iterator[str | Added]:
 
 
 def _dominance(warnings: Sequence[Dominance], labels: Labels) -> Iterator[Block]:
-    """Yield the levels behind many disclosures, each once, with the line that excludes them."""
+    """Yield the levels that cause many disclosures, with the lines that exclude them."""
     if not warnings:
         return
     yield Note(
-        "Few levels stand behind many of the disclosures. Where what they tell is common "
-        "knowledge, exclude them: the table holds the line to add under checks.exclude."
+        "A few levels cause many of the disclosures. If the disclosed fact is common knowledge, "
+        "exclude it: the table has the line for checks.exclude."
     )
     worst: dict[str, Dominance] = {}
     for warning in sorted(warnings, key=lambda dominance: -dominance.share):
@@ -178,9 +177,9 @@ def _dominance(warnings: Sequence[Dominance], labels: Labels) -> Iterator[Block]
     datasets = Counter(warning.line for warning in warnings)
     yield row_table(
         list(worst.values()),
-        "Levels that dominate DiSCO, as in the dataset where they count most. Of all: share of "
-        "what DiSCO counts; known anyway: share of the original records with the level of the key "
-        "that have this target",
+        "Levels that dominate DiSCO, from the dataset in which they count most. Of all: share of "
+        "the records that DiSCO counts. Known anyway: share of the original records with this key "
+        "level that have this target",
         names=[*_dominance_columns(labels)],
         more=[Added("Datasets", "count", lambda warning: datasets[warning.line])],
     )
@@ -189,7 +188,7 @@ def _dominance(warnings: Sequence[Dominance], labels: Labels) -> Iterator[Block]
 @section(
     "uniques",
     "Special uniques",
-    "Who stands out in the original by few variables, and which records come back whole.",
+    "Persons who are unique by few variables, and unique records that occur in synthetic data.",
 )
 def uniques_section(record: Record) -> Iterator[Block]:
     """Yield special uniques by scenario and replicated uniques of whole records."""
@@ -204,13 +203,15 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         yield absent(record, "suda", risks.scenario)
         return
     yield Words([_SUDA])
-    yield number_table(suda, "Uniques by all keys, and how probably a match with one is right")
+    yield number_table(
+        suda, "Uniques by all keys, and the probability that a match with one is right"
+    )
     if any(band.records for band in suda.dis_scores):
         yield bar_chart(
             "Uniques by DIS-SUDA",
             [(f"{b.above:.1f} to {b.up_to:.1f}", b.records) for b in suda.dis_scores],
-            reads="Probability that a unique match is the right person, counted over the uniques. "
-            "Records far down the list deserve a look before release, whatever the synthesis does.",
+            reads="Number of uniques by the probability that a unique match is the right person. "
+            "Look at the records with high probabilities before a release.",
             label="records",
             form="count",
             about=in_words(risks.scenario),
@@ -218,30 +219,30 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     weights = [(key, value) for key, value in suda.contributions.items() if value is not None]
     if weights:
         yield bar_chart(
-            "Which keys set records apart",
+            "Keys that make records unique",
             sorted(weights, key=lambda item: -item[1]),
-            reads="Share of all SUDA scores that comes from sets with the key; sets have several "
-            "keys, so the shares add up to more than 1. Coarser values of the first keys help "
-            "most.",
+            reads="Share of the SUDA scores from sets of keys that contain the key; sets have "
+            "several keys, so the shares add up to more than 1. Coarser levels of the first keys "
+            "reduce the risk most.",
             label="share of the scores",
             form="share",
             about=in_words(risks.scenario),
         )
     yield value_table(
-        "SUDA scores of the uniques: the higher, the fewer variables set them apart",
+        "SUDA scores of the uniques: higher for records that are unique by fewer variables",
         list(suda.scores.items()),
     )
     yield row_table(
         suda.minimal_uniques,
-        "Minimal uniques: smallest sets of keys that set a record apart",
+        "Minimal uniques: smallest sets of keys that make a record unique",
     )
 
 
 _SUDA = (
-    "Uniques have values of all keys that nobody shares; special uniques are the tenth of them of "
-    "the highest SUDA scores, persons whom few variables already set apart. DIS is the probability "
-    "that a unique match with the data is the right person, if the data hold the sampling fraction "
-    "of the population. All of it is about the original before anything is synthesised."
+    "A unique is a record with a combination of keys that no other record has. The special unique "
+    "detection algorithm (SUDA) gives high scores to records that few variables make unique; "
+    "special uniques are the tenth with the highest scores. DIS is the probability that a unique "
+    "match is the right person, by the sampling fraction. These figures are about the original."
 )
 
 
@@ -263,11 +264,11 @@ def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterato
         yield Note(f"{in_units(result.gap, record.units)}.")
     words = [f"{about}, compared by {joined(result.names)}."]
     if result.kept:
-        words.append(f"Left out, since they are kept on purpose: {joined(result.kept)}.")
+        words.append(f"Left out, since they are copied on purpose: {joined(result.kept)}.")
     if result.worst.most >= result.uniques:
-        words.append("A new sample could have all of them: nothing can be told.")
+        words.append("A new sample could have all of them by chance: not informative.")
     yield Words(words)
-    yield number_table(result, f"{about}: uniques of the original, and what the limit rests on")
+    yield number_table(result, f"{about}: uniques of the original, and basis of the limit")
     shown = [*result.rows, *([] if result.control is None else [result.control])]
     yield row_table(shown, f"{about}: unique records in the synthetic data and in a new sample")
 
@@ -279,8 +280,8 @@ def _replicated(record: Record) -> Iterator[Block]:
         return
     yield Words(
         [
-            "Whole records: a synthetic record that is unique and equals a unique original record "
-            "may be chance, but a person who finds it cannot tell."
+            "Whole records: a unique synthetic record that equals a unique original record may be "
+            "chance. The person concerned cannot know that."
         ]
     )
     yield number_table(result, "Original records, and those that are unique")
@@ -288,30 +289,29 @@ def _replicated(record: Record) -> Iterator[Block]:
 
 
 _ASK = (
-    "No sensitive variable was asked for. Name one, and what anybody can look up, under checks: "
+    "No sensitive variable was named. Name one, and the public variables, under checks: "
     "{inference: {sensitive: VARIABLE, public: [VARIABLE, ...]}} (or --sensitive and --public)."
 )
 _ROC_READS = (
-    "Everybody whose share of the level among the synthetic records with the same public values "
-    "lies above some threshold is taken for it; the curve has a point for every threshold. On the "
-    "diagonal the synthetic data tell nothing; the farther up and left, the more they tell. AUC is "
-    "the area below: 0.5 is guessing, 1 is certainty. Published margins tell something too: "
-    "compare the rates below."
+    "The score of a person is the share of the level among the synthetic records with the same "
+    "public values. Persons with a score above a threshold are predicted to have the level; each "
+    "threshold is a point of the curve. The diagonal is guessing; up and left is more disclosure. "
+    "AUC is the area under the curve: 0.5 is guessing, 1 is certainty. Published margins disclose "
+    "something too: compare the rates below."
 )
 _SIZES = (
-    "The more the sizes of combinations scatter, the less an intruder can tell which of them to "
-    "believe. If those whose proportions are shown rightly also had the right size, an intruder "
-    "could pick them out."
+    "An intruder who knows which combinations have right proportions can choose them. Their sizes "
+    "do not reveal it if these scatter as much as those of other combinations."
 )
 
 
 @section(
     "inference",
     "Inference of a sensitive variable",
-    "What anybody who knows public values learns of a value that should stay private.",
+    "What someone who knows the public values of a person learns about a sensitive value.",
 )
 def inference_section(record: Record) -> Iterator[Block]:
-    """Yield each question about a sensitive variable."""
+    """Yield the results for each sensitive variable."""
     risk = record.results.risk
     failed = {name: why for name, why in risk.failed.items() if name.startswith("inference (")}
     for result in risk.inference:
@@ -328,17 +328,17 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
     question = f"{result.sensitive} from {', '.join(result.public)}"
     if of_periods:
         question += " (person-periods)"
-    margins = f"within {joined(result.baseline)}" if result.baseline else "of everybody"
+    margins = f"within {joined(result.baseline)}" if result.baseline else "over all persons"
     yield Heading(f"Inferring {question}")
     if of_periods:
         yield Note(
-            "Each period of a person is a record of its own here: where it says persons, "
-            "person-periods are meant. They are not independent of each other."
+            'Each period of a person is a separate record here: "persons" are person-periods. They '
+            "are not independent of each other."
         )
     yield Words(
         [
-            f"Published margins are the distribution of {result.sensitive} {margins}. What they "
-            "tell is no news: lower is safer, and near the margins is safe.",
+            f"Published margins are the distribution of {result.sensitive} {margins}. They are "
+            "public, so rates near them are safe. Lower is safer.",
             _SIZES,
         ]
     )
@@ -375,8 +375,8 @@ def _sizes_chart(result: InferenceResult, question: str) -> Chart:
             x_label="persons of the original with the same public values",
             y_label="combinations",
         ),
-        reads="Who has public values that nobody shares can be looked up: the point farthest to "
-        "the left counts them. Both axes are logarithmic.",
+        reads="The point at the left counts persons with unique public values, who can be found in "
+        "public sources. Both axes are logarithmic.",
         summary=summary,
         table=DataTable(
             caption=title,
@@ -397,7 +397,7 @@ def _roc_chart(
 ) -> Chart:
     area = figure_of(result.figures, "auc")
     value, original = (None, None) if area is None else (area.value, area.original)
-    means = f"; means over {len(curves)} levels by number of persons" if len(curves) > 1 else ""
+    means = f"; means over {len(curves)} levels, weighted by persons" if len(curves) > 1 else ""
     summary = (
         f"AUC {written(value, 'share')} from the synthetic data, {written(original, 'share')} "
         f"from the original on the same persons, 0.5 by guessing{means}."

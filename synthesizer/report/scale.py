@@ -1,8 +1,7 @@
-"""One picture a line of the verdict: a scale from a new sample over the limit to the original.
+"""A picture for each line of the verdict: a scale from a new sample over the limit to the original.
 
-The three places are the same in every picture, whatever is measured: so lines can be compared. The
-left end is good, the right end bad, also where more is better: there the right end is a file of no
-use. The interval is within the limit where it ends left of it.
+Positions are the same in each picture, so lines can be compared. Left is good, right is bad. If
+more is better, the right end is a useless file. A test passes if its interval is left of the limit.
 """
 
 from __future__ import annotations
@@ -21,58 +20,63 @@ from synthesizer.report.blocks import Chart, with_minus
 from synthesizer.report.charts import dot, el, line, svg, text
 
 START, LIMIT = 0.1, 0.4
-"""Places of a new sample and of the limit; the bad end is at 1."""
-_LETTERS = 47
-"""Length of a scale on the screen, which has 78 with both ends named."""
-_MOST_WORDS = 5
+"""Positions of a new sample and of the limit; the bad end is at 1."""
+_SCALE_LETTERS = 47
+"""Letters of a scale on the screen, without the names of both ends."""
+_MAX_TEST_WORDS = 5
 """Words of a test's name in a sentence."""
+LEGEND = (
+    "Scale: left is safe or useful, as a new sample of the same population; right is as risky as "
+    "the original, or useless. o: the result; [ ]: its 95 % interval."
+)
+"""How the scales are read."""
 
 
-class Places(NamedTuple):
-    """Where an interval is on its scale, from 0 (good) to 1 (bad); ``value`` may be None."""
+class Positions(NamedTuple):
+    """Positions of an interval on its scale, from 0 (good) to 1 (bad); ``value`` may be None."""
 
     low: float
     value: float | None
     high: float
-    left: str
-    right: str
+    good_end: str
+    bad_end: str
 
 
-def places_of(e: Evidence) -> Places:
-    """Return the places of a test on its scale; of one without a figure the whole scale.
+def positions_of(e: Evidence) -> Positions:
+    """Return the positions of a test on its scale; the whole scale for a test without a figure.
 
     Examples
     --------
     >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
-    >>> places_of(e)
-    Places(low=0.25, value=0.25, high=0.25, left='new sample', right='original')
-    >>> places_of(e.model_copy(update={"value": None}))[:3]
+    >>> positions_of(e)
+    Positions(low=0.25, value=0.25, high=0.25, good_end='new sample', bad_end='original')
+    >>> positions_of(e.model_copy(update={"value": None}))[:3]
     (0.0, None, 1.0)
     """
     sign = -1 if e.key in AT_LEAST else 1
-    left, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
+    good_end, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
     if e.value is None or e.mark is None:
-        return Places(0.0, None, 1.0, left, bad)
+        return Positions(0.0, None, 1.0, good_end, bad)
     known = [sign * (e.value if x is None else x) for x in (e.low, e.value, e.high)]
     low, value, high = known[::sign]
     mark, start = sign * e.mark, 0.0 if e.fresh is None else sign * e.fresh
     released = 0.0 if sign < 0 else e.released
     if start >= mark:
         start = mark - max(abs(mark), abs(high - mark), abs(low - mark), 1e-9)
-        left = "better"
+        good_end = "better"
     before = mark - start
-    # not known: as steep as before the limit, if that shows the whole interval
+    # unknown end: as steep as before the limit, and at least as far as the interval
     end = max(mark + before * (1 - LIMIT) / (LIMIT - START), high)
-    right = f"worse: {abs(end):{',.0f' if abs(end) >= 100 else '.2g'}}"
+    bad_end = f"worse: {abs(end):{',.0f' if abs(end) >= 100 else '.2g'}}"
     if released is not None and released > mark:
-        end, right = released, bad
+        end, bad_end = released, bad
     ends = (start - before * START / (LIMIT - START), start, mark, end)
     first, middle, last = np.interp([low, value, high], ends, [0, START, LIMIT, 1]).tolist()
-    return Places(first, middle, last, left, right)
+    return Positions(first, middle, last, good_end, bad_end)
 
 
 def in_letters(e: Evidence) -> str:
-    """Return the scale of a test as a row of at most 78 ASCII characters; empty without a figure.
+    """Return the scale of a test in at most 78 ASCII characters; empty without a figure.
 
     Examples
     --------
@@ -80,44 +84,44 @@ def in_letters(e: Evidence) -> str:
     >>> print(in_letters(e))
       new sample |------------o-----|limit-----------------------| original
     """
-    at, limit = places_of(e), round(LIMIT * (_LETTERS - 1))
+    at, limit = positions_of(e), round(LIMIT * (_SCALE_LETTERS - 1))
     if e.measured and at.value is None:
         return ""
 
-    def letter(place: float) -> int:  # beside the limit, on its own side
-        number = round(place * (_LETTERS - 1))
-        return number if number != limit else limit + (1 if place > LIMIT else -1)
+    def letter(position: float) -> int:  # never on the limit itself
+        number = round(position * (_SCALE_LETTERS - 1))
+        return number if number != limit else limit + (1 if position > LIMIT else -1)
 
     first, value, last = letter(at.low), letter(at.value or 0.0), letter(at.high)
-    row = ["-"] * _LETTERS
+    row = ["-"] * _SCALE_LETTERS
     row[limit] = "|"
-    for start in (limit + 1, limit - 5):  # where it covers nothing
+    for start in (limit + 1, limit - 5):  # the word "limit", where there is room
         if (first > start + 4 or last < start) and "l" not in row:
             row[start : start + 5] = "limit"
-    for place in {*range(first, last + 1)} - {limit}:
-        row[place] = "?" if at.value is None else "="
+    for number in {*range(first, last + 1)} - {limit}:
+        row[number] = "?" if at.value is None else "="
     if at.value is not None:
         row[first], row[last], row[value] = "[", "]", "o"
-    return f"{at.left:>12} |{''.join(row)}| {at.right}"
+    return f"{at.good_end:>12} |{''.join(row)}| {at.bad_end}"
 
 
 _WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 60.0, 6.0, 28.0
 
 
 def picture(e: Evidence, title: str) -> Markup:
-    """Return the scale of a test as a picture that is named by words with its figures."""
-    at, right = places_of(e), _WIDTH - _SIDE
+    """Return the scale of a test as a picture; ``title`` describes it with its figures."""
+    at, right = positions_of(e), _WIDTH - _SIDE
     low, value, high, limit = (_SIDE + (right - _SIDE) * (x or 0.0) for x in (*at[:3], LIMIT))
     parts = [
         line(_SIDE, _Y, right, _Y, class_=f"line-baseline{' dashed' * (at.value is None)}"),
         *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, right)),
         line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
         text(limit, 12, "limit", class_="label", text_anchor="middle"),
-        text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
-        text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
+        text(_SIDE, _HEIGHT - 6, at.good_end, class_="label"),
+        text(right, _HEIGHT - 6, at.bad_end, class_="label", text_anchor="end"),
     ]
     if e.measured and at.value is None:
-        parts = [text(_SIDE, _Y, "a test of yes or no: there is no scale", class_="label")]
+        parts = [text(_SIDE, _Y, "a yes-or-no test: there is no scale", class_="label")]
     elif at.value is None:
         parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
     else:
@@ -126,27 +130,35 @@ def picture(e: Evidence, title: str) -> Markup:
     return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
 
 
+_MORE = "{ends} percentage points more"
 _FIGURES = {
-    "near_verbatim": "Near copies: {ends}% more training than holdout records",
-    "near_verbatim_0": "Copies: {ends}% more training than holdout records",
-    "near_verbatim_loose": "Nearest records: {ends}% more training than holdout records",
-    "guesses": "Worst guess: right for {ends}% more training than holdout records",
-    "guesses_of_anybody": "Worst guess: {ends}% more right than from a new sample",
-    "exact_numbers": "Exact {test}: {ends}% more of training than of holdout records",
-    "attack_risk": "{test}: {ends}% more hits on training than on holdout records",
-    "copied_uniques": "Unique records that are copied: {ends}",
-    "copied_keys": "Records unique by the keys that are copied: {ends}",
-    "cap_beyond": "{test}: {ends}% more right than from a new sample",
-    "unseen_pairs": "Two-way tables: accuracy of a random {ends}% sample",
-    "associations": "Associations between variables that are kept: {ends}%",
+    "near_verbatim": f"Near copies of training records: {_MORE} than of holdout records",
+    "near_verbatim_0": f"Exact copies of training records: {_MORE} than of holdout records",
+    "near_verbatim_loose": f"Nearest synthetic records: {_MORE} near training than holdout records",
+    "guesses": f"Most successful guess: right for {_MORE} training than holdout records",
+    "guesses_of_anybody": f"Most successful guess: right {_MORE} often than from a new sample",
+    "exact_numbers": f"Exact {{test}}: {_MORE} from training than from holdout records",
+    "differential_confidentiality": f"{{test}}: {_MORE} right guesses for training records",
+    "worst_group": f"{{test}}: {_MORE} right guesses for training records",
+    "attack_risk": "{test}: advantage on training over holdout records {ends}% of the possible",
+    "copied_uniques": "Unique records that occur in the synthetic data: {ends}",
+    "copied_keys": "Records unique by the keys that occur in the synthetic data: {ends}",
+    "cap_beyond": f"{{test}}: {_MORE} right guesses than from a new sample",
+    "disco_beyond": f"{{test}}: {_MORE} records than in a new sample",
+    "equivalent_sample": "Two-way tables: as accurate as a random {ends}% of original records",
+    "unseen_pairs": "Two-way tables: as accurate as a random {ends}% of holdout records",
+    "associations": "Associations between variables preserved: {ends}%",
     "impossible_records": "Impossible records: {ends}%",
-    "regressions_beyond": "Regression coefficients that differ: {ends}%",
+    "tails": "Largest difference of a mean or tail: {ends} times its margin of error",
+    "conditional_spread": "Spread given another variable: differs by a factor of {ends}",
+    "mean_two_way": "Two-way tables: mean S_pMSE {ends} (distance from the original; 1 is ideal)",
+    "regressions_beyond": "Regression coefficients beyond 1.96 standard errors: {ends}%",
 }
-"""What a figure of a test is, with its unit; others have the name of the test."""
+"""Figure of a test with its unit; other tests have their names."""
 
 
 def sentence_of(one: VerdictLine) -> str:
-    """Return what decides a line in one sentence of at most 20 words, with figure and limit."""
+    """Return the decisive test of a line in at most 20 words, with figure and limit."""
     e = drawn(one)
     others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
@@ -156,41 +168,50 @@ def sentence_of(one: VerdictLine) -> str:
 
 def _sentence(e: Evidence, has_sample: bool) -> str:
     """Return the figure of a test and its limit; of a new sample too where ``has_sample``."""
-    test = " ".join(e.test.split()[:_MOST_WORDS])
+    test = " ".join(e.test.split()[:_MAX_TEST_WORDS])
     if e.value is None or e.mark is None:
         return f"{test[:1].upper()}{test[1:]}: {e.word}, see Why."
     figure = _FIGURES.get(e.key, "{test}: {ends}")
-    unit, percent = (100, "%") if "%" in figure else (1, "")
+    is_share, percent = "%" in figure or _MORE in figure, "%" * ("%" in figure)
+    unit = 100 if is_share else 1
     ends = [e.value] if e.low is None or e.high is None or e.low == e.high else [e.low, e.high]
     sample = [e.fresh] if has_sample and e.fresh is not None else []
     counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
-    digits = 0 if counted else 1 if percent else 2
-    *shown, mark = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
+    digits = 0 if counted else 1 if is_share else 2
+    *shown, limit = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
     if counted:
-        *shown, mark = (f"{float(x):,.0f}" for x in (*shown, mark))
+        *shown, limit = (f"{float(x):,.0f}" for x in (*shown, limit))
     beside = f"; a new sample: {shown.pop()}{percent}" if sample else ""
-    if len(shown) == 1 and e.value < 0:
-        shown, figure = [shown[0].removeprefix("-")], figure.replace("% more ", "% fewer ")
-    words = figure.format(test=test, ends=" to ".join(shown))
-    least = "at least " if e.key in AT_LEAST else ""
-    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}; limit {least}{mark}{percent}.")
+    text = " to ".join(shown)
+    if _MORE in figure and max(ends) <= 0 and min(ends) < 0:
+        text, figure = text.replace("-", ""), figure.replace(" more", " fewer", 1)
+        text = " to ".join(reversed(text.split(" to ")))
+    elif _MORE in figure and min(ends) <= 0 and len(ends) > 1:
+        text = f"at most {shown[1]}"
+    words = figure.format(test=test, ends=text)
+    least = "at least " if e.key in AT_LEAST else "by chance " if e.key in _BY_CHANCE else ""
+    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}; limit {least}{limit}{percent}.")
+
+
+_BY_CHANCE = ("copied_uniques", "copied_keys")
+"""Tests whose limit is what a new sample has by chance."""
 
 
 def drawn(one: VerdictLine) -> Evidence:
-    """Return the test whose scale is drawn: what decides, or one that was not made."""
+    """Return the decisive test of a line, or one that was not made."""
     fields: dict[str, Any] = {"test": "everything", "word": "unclear", "sentence": ""}
     return one.decisive or Evidence(key="", measured=False, **fields)
 
 
 def verdict_charts(decided: Verdict) -> Iterator[Chart]:
-    """Yield the picture of each line: its large word, one sentence, the scale of what decides."""
+    """Yield the picture of each line: outcome, sentence, and scale of the decisive test."""
     for one in decided.lines:
-        told = sentence_of(one)
-        scale = picture(drawn(one), f"{one.title}: {one.word}. {told}")
-        yield Chart(title=one.title, svg=scale, reads=told, summary="", word=one.word)
+        words = sentence_of(one)
+        scale = picture(drawn(one), f"{one.title}: {one.word}. {words}")
+        yield Chart(title=one.title, svg=scale, reads=words, summary="", word=one.word)
 
 
-_ROW, _GAP, _TEXT_WIDTH, _TEXT_LETTERS, _MOST_WORST = 84.0, 30.0, 350.0, 50, 4
+_ROW, _GAP, _TEXT_WIDTH, _TEXT_LETTERS, _MAX_WORST = 84.0, 30.0, 350.0, 50, 4
 
 
 def verdict_chart(decided: Verdict) -> Chart:
@@ -200,24 +221,25 @@ def verdict_chart(decided: Verdict) -> Chart:
     for one in decided.lines:
         for e in one.evidence:
             if e.key not in shown and e.value is not None and e.mark:
-                name, told = e.test[:1].upper() + e.test[1:], _sentence(e, one.subject == "use")
-                others[e.key] = (name, e.word, told, e)
-    worst = sorted(others.values(), key=lambda row: (-ORDER.index(row[1]), -places_of(row[3]).high))
-    rows += worst[:_MOST_WORST]
+                name, words = e.test[:1].upper() + e.test[1:], _sentence(e, one.subject == "use")
+                others[e.key] = (name, e.word, words, e)
+    rows += sorted(
+        others.values(), key=lambda row: (-ORDER.index(row[1]), -positions_of(row[3]).high)
+    )[:_MAX_WORST]
     parts, y = [], 0.0
-    for number, (title, word, told, e) in enumerate(rows):
+    for number, (title, word, words, e) in enumerate(rows):
         if number == len(decided.lines):
             y += _GAP
             parts.append(text(_SIDE, y - 8, "Other tests, the worst first", class_="label strong"))
         parts += [
             text(_SIDE, y + 18, title, class_="label strong"),
             text(_SIDE, y + 35, word.upper(), class_=f"label strong {word}"),
-            el("g", {"transform": f"translate({_TEXT_WIDTH:.0f} {y + 6:.0f})"}, picture(e, told)),
+            el("g", {"transform": f"translate({_TEXT_WIDTH:.0f} {y + 6:.0f})"}, picture(e, words)),
         ]
-        for row, words in enumerate(wrap(told, _TEXT_LETTERS, max_lines=3)):
-            parts.append(text(_SIDE, y + 51 + 15 * row, words, class_="label"))
+        for i, part in enumerate(wrap(words, _TEXT_LETTERS, max_lines=3)):
+            parts.append(text(_SIDE, y + 51 + 15 * i, part, class_="label"))
         y += _ROW
-    summary = " ".join(f"{title}: {word}. {told}" for title, word, told, _ in rows)
+    summary = " ".join(f"{title}: {word}. {words}" for title, word, words, _ in rows)
     title = "May these data be released?"
     whole = svg(_TEXT_WIDTH + _WIDTH, y, *parts, title=title, description=summary)
     return Chart(title=title, svg=whole, reads="", summary=summary)

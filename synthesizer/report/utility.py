@@ -1,7 +1,6 @@
-"""Utility at a glance: how far the tables of synthetic data are from those of the original.
+"""Utility: distances of one-way and two-way tables of synthetic data from those of the original.
 
-All tables of one and of two variables are listed; pairs are drawn as a map, and the worst of them
-shown as tables.
+All tables are listed; pairs are also drawn as a map, and the worst are shown as tables.
 """
 
 from __future__ import annotations
@@ -40,62 +39,60 @@ from synthesizer.report.expected import (
 from synthesizer.report.page import fragment, from_template
 from synthesizer.report.record import Labels, Record
 
-_FEATURED = 4
-"""Pairs whose tables are shown at once."""
-_LISTED = 300
-"""Rows of the list of pairs and of variables: what a reader looks through, and a page carries."""
-_ODD = 2.5
-"""Times the value of a new sample: marked."""
-_P = 0.01
+_MAX_TABLES = 4
+"""Pairs whose tables are shown without a choice."""
+_MAX_ROWS = 300
+"""Rows of the lists of pairs and of variables."""
+_MAX_RATIO = 2.5
+"""S_pMSE over the limit from which a row is highlighted."""
+_MIN_P = 0.01
 _LEVEL = 0.05
-MOST = 60
+MAX_VARIABLES = 60
 """Variables of the map."""
-MOST_ALONE = 12
-"""The same where a result is shown by itself: a notebook keeps what it has shown."""
-_LABEL = 60
-"""Letters of a group of a table that are shown."""
-_MARKED = 3
-"""Cells of a table that are marked at most."""
-_SHARE = 0.1
-"""Of a table's difference that a marked cell makes up at least."""
+MAX_NOTEBOOK_VARIABLES = 12
+"""Variables of the map in a notebook."""
+_LABEL_LETTERS = 60
+_MAX_MARKED = 3
+"""Marked cells of a table."""
+_MIN_SHARE = 0.1
+"""Share of a table's difference that a marked cell needs."""
 _WIDTH = 700.0
 _LETTERS = 22
-_KEY = 212.0
-"""Width of the colours with their values, which stand above the first row."""
+_KEY_WIDTH = 212.0
+"""Width of the legend of colours."""
 _ROWS_TOP = 52.0
-_NUMBERS_FROM = 24.0
-"""Size of cells from which they hold their value."""
+_MIN_CELL = 24.0
+"""Size of cells with printed values."""
 _DARK = 5
-"""Colour from which a value is written in white."""
-_ROOM = 12.0
+"""Colour from which a value is white."""
+_SMALL_CELL = 12.0
 _WHAT = (
-    "Every variable and every pair of variables is tabulated in both files (numbers in five "
-    "groups) and the tables are compared. S_pMSE, the standardised propensity score, is the "
-    "distance divided by what independent draws from a right model with fixed parameters would "
-    "show by chance; lower is better."
+    "Tables of each variable and of each pair of variables are compared (numbers in five groups). "
+    "S_pMSE (standardised propensity score mean squared error) is the distance of two tables over "
+    "that of independent draws from a right model with fixed parameters. Lower is better."
 )
 _ROE = (
-    "Even draws of trees vary less than independent ones and may lie below. ROE, the ratio of "
-    "estimates, is 1 for equal tables."
+    "Even draws of trees vary less than independent draws, so values below 1 are possible. ROE "
+    "(ratio of estimates) is 1 for equal tables."
 )
 _MEASURES = ("s_pmse", "roe", "specks", "chi_square", "df", "p", "p_vw")
-"""What is shown of a table."""
+"""Columns of the lists."""
 _TEST = (
-    "p takes the two files as two independent samples (median over datasets). A right synthesis "
-    "with fixed parameters is nearer than that, so that it nearly always passes. p_VW is the test "
-    "of a right synthesis (median over datasets)."
+    "p: test for two independent samples (median over datasets). A right synthesis with fixed "
+    "parameters nearly always passes it, since its draws are closer to the original. p_VW (Voas "
+    "and Williamson): test of a right synthesis (median over datasets)."
 )
 _TEST_OF_PROPER = (
-    "p takes the two files as two independent samples (median over datasets), which is the test of "
-    "a right synthesis here: parameters were drawn anew for each dataset. p_VW is too strict for "
-    "that."
+    "p: test for two independent samples (median over datasets). It is the test of a right "
+    "synthesis here, since each dataset has new parameters. p_VW (Voas and Williamson) is too "
+    "strict for that."
 )
 
 
 @section(
     "utility",
     "Pairs of variables",
-    "How near the relations in the synthetic data are to the original's.",
+    "Distances between original and synthetic relations of two variables.",
 )
 def utility_section(record: Record) -> Iterator[Block]:
     """Yield the tables of one and of two variables, the worst first."""
@@ -107,22 +104,21 @@ def utility_section(record: Record) -> Iterator[Block]:
         yield no_tables(record, "pairs of variables", pairs=True)
     if utility is not None and variables:
         tests = list(_variables(utility, variables, expected_of(record)))
-        yield Fold("Tests of every variable by itself", tests)
+        yield Fold("Tests of each variable", tests)
     else:
         yield no_tables(record, "distributions of single variables")
     tables = None if utility is None else utility.tables
     if utility is not None and len(utility.n_synthetic) > 1 and tables and tables.by_dataset:
         each = row_table(
             tables.by_dataset,
-            "Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
-            "variables",
+            "Each synthetic dataset: S_pMSE and ROE over its one-way (1) or two-way (2) tables",
         )
-        yield Fold("Every dataset by itself", [each])
-    yield Fold("What S_pMSE is", [Words([f"{_WHAT} {_ROE}"])])
+        yield Fold("Each dataset", [each])
+    yield Fold("Definition of S_pMSE", [Words([f"{_WHAT} {_ROE}"])])
 
 
 def utility_data(record: Record) -> dict[str, Any]:
-    """Return what the page's script needs for the map and the tables of pairs."""
+    """Return the data of the page's script for the map and the tables of pairs."""
     utility = record.results.utility
     pairs = () if utility is None else utility.pairs
     names = map_names(_order(record), tables_of(record, 2))
@@ -145,8 +141,8 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
     yield Markup('<div id="pair-view"></div>')
     table = _table(
         rows,
-        "Pairs of variables, the worst first; measures are means, and p medians, over the datasets",
-        [i for i, row in enumerate(rows[:_LISTED]) if _is_far(row, expected)],
+        "Pairs of variables, the worst first; means over the datasets, for p medians",
+        [i for i, row in enumerate(rows[:_MAX_ROWS]) if _is_far(row, expected)],
         record.labels,
     )
     listed = Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
@@ -154,9 +150,9 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
     if any(isinstance(block, Gap) for block in featured):
         yield from featured
     else:
-        yield Fold("The worst pairs, table by table", featured)
-    most = f"The {_LISTED} worst of {len(rows):,} pairs"
-    title = most if len(rows) > _LISTED else f"All {plural(len(rows), 'pair')}"
+        yield Fold("Tables of the worst pairs", featured)
+    most = f"The {_MAX_ROWS} worst of {len(rows):,} pairs"
+    title = most if len(rows) > _MAX_ROWS else f"All {plural(len(rows), 'pair')}"
     yield Fold(title, [listed, _tests(utility, rows, "pair")])
 
 
@@ -166,37 +162,36 @@ def _table(
     highlight: Sequence[int],
     labels: Labels | None = None,
 ) -> DataTable:
-    """Return the measures of tables of one order; names have their labels where they are given."""
+    """Return the measures of tables of one order; names have their labels, if any."""
     named = (labels or Labels()).variable
-    if len(rows) > _LISTED:
-        caption += f"; the {_LISTED} worst of {len(rows):,}"
+    if len(rows) > _MAX_ROWS:
+        caption += f"; the {_MAX_ROWS} worst of {len(rows):,}"
     first = Added("Variable", "text", lambda row: named(row.variables[0]))
     second = Added("With", "text", lambda row: named(row.variables[1]))
     names = [first, second][: rows[0].ways]
-    shown = rows[:_LISTED]
+    shown = rows[:_MAX_ROWS]
     return row_table(shown, caption=caption, names=[*names, *_MEASURES], highlight=highlight)
 
 
 def _is_far(row: TableRow, expected: Expected) -> bool:
-    return (row.s_pmse or 0) > _ODD * expected.limit
+    return (row.s_pmse or 0) > _MAX_RATIO * expected.limit
 
 
 def _featured(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
-    """Yield the tables behind the worst pairs."""
+    """Yield the tables of the worst pairs."""
     tables = {frozenset(pair.variables): pair for pair in utility.pairs}
     if not tables:
-        why = utility.failed.get("pairs", "they were not kept")
-        yield Gap("the tables behind the pairs", f"They are not there: {why}.")
+        why = utility.failed.get("pairs", "they were not stored")
+        yield Gap("the tables of the pairs", f"They are missing: {why}.")
         return
     yield Words(
         [
-            "Counts of the original beside those of the synthetic data. Marked are up to three "
-            "cells that make up most of the difference: ▲ more than in the original, "
-            "▼ fewer."
+            "Counts of original and synthetic data. Up to three cells with most of the difference "
+            "are marked: ▲ more than in the original, ▼ fewer."
         ]
     )
     worst = [row for row in rows if frozenset(row.variables) in tables]
-    for row in worst[:_FEATURED]:
+    for row in worst[:_MAX_TABLES]:
         pair = with_labels(tables[frozenset(row.variables)], record.labels)
         yield pair_block(pair, row.s_pmse, utility.units)
 
@@ -206,35 +201,34 @@ def _variables(
 ) -> Iterator[Block]:
     yield _table(
         rows,
-        "Variables, the worst first: does a chi-square test tell the distributions apart (a small "
-        "p says yes); p are medians over the datasets",
+        "Variables, the worst first; a small p means different distributions (chi-square test); "
+        "p are medians over the datasets",
         [
             i
-            for i, row in enumerate(rows[:_LISTED])
-            if _is_far(row, expected) or (row.p is not None and row.p < _P)
+            for i, row in enumerate(rows[:_MAX_ROWS])
+            if _is_far(row, expected) or (row.p is not None and row.p < _MIN_P)
         ],
     )
     yield _tests(utility, rows, "variable")
 
 
 def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words:
-    """Say what the two tests are, and how many fall below 0.05 by chance."""
+    """Return the meaning of both tests, and how many p_VW are below 0.05."""
     sentences = [_TEST_OF_PROPER if utility.proper else _TEST]
     values = [row.p_vw for row in rows if row.p_vw is not None]
     if values:
         below = sum(p < _LEVEL for p in values)
         several = len(utility.n_synthetic) > 1
         sentences.append(
-            f"{plural(len(values), noun)} {'was' if len(values) == 1 else 'were'} tested. In a "
-            "dataset of a right synthesis with fixed parameters about 5 in 100 p_VW fall below "
-            f"0.05 by chance{', and fewer of the medians over datasets' if several else ''}; here "
-            f"{below:,} do."
+            f"p_VW is below 0.05 for {below:,} of {plural(len(values), noun)}. In a dataset of a "
+            "right synthesis with fixed parameters, 5 % are below 0.05 by chance"
+            f"{'; of medians over datasets fewer' if several else ''}."
         )
     return Words([" ".join(sentences)])
 
 
 class Difference(NamedTuple):
-    """A cell that differs: its place, and whether the synthetic share is larger."""
+    """A cell that differs: its position, and whether the synthetic share is larger."""
 
     row: int
     column: int
@@ -242,10 +236,10 @@ class Difference(NamedTuple):
 
 
 def differences(pair: PairTable) -> tuple[Difference, ...]:
-    """Return the cells that differ most, the worst first: at most three, each a tenth of it all.
+    """Return the cells that differ most, the worst first: at most three, each a tenth of the total.
 
-    Shares are compared, as the number of records may differ; what a cell adds to the statistic
-    of Voas and Williamson, (p - q)^2 / (p + q), is its weight.
+    The weight of a cell is its term of the statistic of Voas and Williamson, (p - q)^2 / (p + q),
+    of the shares p and q.
     """
     n, k = sum(map(sum, pair.original)), sum(map(sum, pair.synthetic))
     if not n or not k:
@@ -258,20 +252,20 @@ def differences(pair: PairTable) -> tuple[Difference, ...]:
                 weights.append(((p - q) ** 2 / (p + q), Difference(i, j, q > p)))
     total = sum(weight for weight, _ in weights)
     weights.sort(key=lambda item: -item[0])
-    return tuple(cell for weight, cell in weights[:_MARKED] if weight >= _SHARE * total)
+    return tuple(cell for weight, cell in weights[:_MAX_MARKED] if weight >= _MIN_SHARE * total)
 
 
 def differences_in_words(pair: PairTable) -> str:
-    """Say where a pair's tables differ most."""
+    """Return the cells in which the tables of a pair differ most, in words."""
     cells = [
-        f"{pair.variables[0]} {clipped(pair.rows[i], _LABEL)} with {pair.variables[1]} "
-        f"{clipped(pair.columns[j], _LABEL)}: {written(pair.original[i][j], 'count')} original, "
-        f"{written(pair.synthetic[i][j], 'count')} synthetic"
+        f"{pair.variables[0]} {clipped(pair.rows[i], _LABEL_LETTERS)} with {pair.variables[1]} "
+        f"{clipped(pair.columns[j], _LABEL_LETTERS)}: {written(pair.original[i][j], 'count')} "
+        f"original, {written(pair.synthetic[i][j], 'count')} synthetic"
         for i, j, _ in differences(pair)
     ]
     if not cells:
-        return "The two tables have the same shares, or no cell stands out."
-    return f"They differ most at {'; '.join(cells)}."
+        return "The two tables are equal, or no cell has much of the difference."
+    return f"Largest differences: {'; '.join(cells)}."
 
 
 def with_labels(pair: PairTable, labels: Labels) -> PairTable:
@@ -287,12 +281,12 @@ def with_labels(pair: PairTable, labels: Labels) -> PairTable:
 
 
 def pair_block(pair: PairTable, s_pmse: float | None, units: Units) -> Markup:
-    """Return both tables of a pair, with the cells that differ most marked."""
+    """Return both tables of a pair, with marks at the cells that differ most."""
     return from_template(
         "pairs.html",
         variables=pair.variables,
-        rows=[clipped(label, _LABEL) for label in pair.rows],
-        columns=[clipped(label, _LABEL) for label in pair.columns],
+        rows=[clipped(label, _LABEL_LETTERS) for label in pair.rows],
+        columns=[clipped(label, _LABEL_LETTERS) for label in pair.columns],
         original=pair.original,
         synthetic=pair.synthetic,
         units=units,
@@ -303,12 +297,12 @@ def pair_block(pair: PairTable, s_pmse: float | None, units: Units) -> Markup:
 
 
 def pairs_data(pairs: Sequence[PairTable]) -> list[dict[str, Any]]:
-    """Return what the page's script needs to show any pair; counts are whole numbers."""
+    """Return the tables of pairs for the page's script."""
     return [
         {
             "variables": pair.variables,
-            "rows": [clipped(label, _LABEL) for label in pair.rows],
-            "columns": [clipped(label, _LABEL) for label in pair.columns],
+            "rows": [clipped(label, _LABEL_LETTERS) for label in pair.rows],
+            "columns": [clipped(label, _LABEL_LETTERS) for label in pair.columns],
             "original": pair.original,
             "synthetic": [[round(count, 1) for count in row] for row in pair.synthetic],
             "marked": [[i, j, int(more)] for i, j, more in differences(pair)],
@@ -318,79 +312,81 @@ def pairs_data(pairs: Sequence[PairTable]) -> list[dict[str, Any]]:
     ]
 
 
-def map_names(order: Sequence[str], pairs: Sequence[TableRow], most: int = MOST) -> tuple[str, ...]:
-    """Return the variables of the map: all, or those of the worst pairs where they are too many.
+def map_names(
+    order: Sequence[str], pairs: Sequence[TableRow], most: int = MAX_VARIABLES
+) -> tuple[str, ...]:
+    """Return the variables of the map: all, or those of the worst pairs if they are too many.
 
-    ``order`` is that of the chain, other variables follow; the pairs come worst first.
+    ``order`` is that of the chain, other variables follow; ``pairs`` are the worst first.
     """
     names = list(dict.fromkeys(name for row in pairs for name in row.variables))[:most]
-    places = {name: place for place, name in enumerate(dict.fromkeys(order))}
-    return tuple(sorted(names, key=lambda name: places.get(name, len(places))))
+    positions = {name: i for i, name in enumerate(dict.fromkeys(order))}
+    return tuple(sorted(names, key=lambda name: positions.get(name, len(positions))))
 
 
 def map_chart(
     names: Sequence[str],
     pairs: Sequence[TableRow],
     expected: Expected,
-    kept: Collection[str] = (),
+    copied: Collection[str] = (),
     labels: Labels | None = None,
     tables: int = 0,
 ) -> Chart:
-    """Return the map of pairs, the worst first; its cells carry positions for the page's script.
+    """Return the map of pairs; its cells have positions for the page's script.
 
-    Cells of two variables that were ``kept`` as they are stay blank. So many of the worst pairs
-    have ``tables`` on the page.
+    Cells of two ``copied`` variables are blank. ``tables`` is the number of pairs with tables on
+    the page.
     """
-    place = {name: i for i, name in enumerate(names)}
+    position = {name: i for i, name in enumerate(names)}
     everything = {name for row in pairs for name in row.variables}
     summary = _map_summary(pairs, expected)
     if len(everything) > len(names):
         summary += f" The map shows {len(names)} of the {len(everything)} variables: those of the"
         summary += " worst pairs."
-    blank = {place[name] for name in kept if name in place}
+    blank = {position[name] for name in copied if name in position}
     choose = " Choose a cell to see its table" if tables else ""
     if choose:
         choose += f"; the {tables} worst have one." if tables < len(pairs) else "."
-    left_out = " Cells without a value are of two copied variables." if len(blank) > 1 else ""
+    left_out = " Blank cells are pairs of two copied variables." if len(blank) > 1 else ""
     return Chart(
-        title="How far every pair of variables is off",
+        title="Distance of each pair of variables from the original",
         svg=_Map(
             names=tuple(map((labels or Labels()).variable, names)),
-            values=_values(place, pairs),
+            values=_values(position, pairs),
             bounds=expected.bounds,
-            kept=blank,
+            copied=blank,
         ).drawn(summary),
-        reads="Each cell is a table of two variables, compared between synthetic and original "
-        f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
-        f"colour are variables badly related to others.{choose}{left_out}",
+        reads="Each cell is the S_pMSE of a two-way table: its distance between original and "
+        f"synthetic data. Darker is worse. {expected.sentence} In dark rows, the relations of a "
+        f"variable to others are poor.{choose}{left_out}",
         summary=summary,
     )
 
 
 def pictures_of(utility: UtilityResult) -> Iterator[Chart]:
-    """Yield the map of pairs of a result by itself, without the run that it is of."""
+    """Yield the map of pairs of a result without its run."""
     rows = () if utility.tables is None else utility.tables.of_order(2)
     if rows:
         order = [cells.variable for cells in utility.distributions]
-        names = map_names(order, rows, MOST_ALONE)
+        names = map_names(order, rows, MAX_NOTEBOOK_VARIABLES)
         expected = Expected(utility.expected, utility.fresh, utility.proper)
         yield map_chart(names, rows, expected, utility.kept)
         yield association_chart(names, rows)
 
 
 _ASSOCIATIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
-"""Ends of the colours of Cramer's V."""
+"""Upper ends of the colours of Cramer's V."""
 
 
 def association_chart(
     names: Sequence[str], pairs: Sequence[TableRow], labels: Labels | None = None
 ) -> Chart:
-    """Return associations as a square: the original's below its diagonal, the synthetic above."""
-    place = {name: i for i, name in enumerate(names)}
+    """Return associations as a square: original below the diagonal, synthetic above."""
+    position = {name: i for i, name in enumerate(names)}
     values: dict[tuple[int, int], float | None] = {}
     for pair in pairs:
-        if all(name in place for name in pair.variables):
-            column, row = sorted(place[name] for name in pair.variables)
+        if all(name in position for name in pair.variables):
+            column, row = sorted(position[name] for name in pair.variables)
             values[row, column], values[column, row] = pair.v_original, pair.v_synthetic
     both = [
         (abs(row.v_original - row.v_synthetic), row)
@@ -401,34 +397,35 @@ def association_chart(
     if both:
         mean = sum(gap for gap, _ in both) / len(both)
         worst = max(both, key=lambda item: item[0])[1]
+        ends = [written(v, "share") for v in (worst.v_original, worst.v_synthetic)]
         summary = (
             f"The difference is {written(mean, 'share')} on average. It is largest at "
-            f"{' with '.join(worst.variables)}: {written(worst.v_original, 'share')} in the "
-            f"original, {written(worst.v_synthetic, 'share')} in the synthetic data."
+            f"{' with '.join(worst.variables)}: {ends[0]} in the original, {ends[1]} in the "
+            "synthetic data."
         )
+        summary = "All associations are equal." if ends[0] == ends[1] else summary
     return Chart(
-        title="How closely variables go together",
+        title="Associations between variables",
         svg=_Map(
             names=tuple(map((labels or Labels()).variable, names)),
             values=values,
             bounds=_ASSOCIATIONS,
             figure="Cramer's V",
         ).drawn(summary),
-        reads="Below the diagonal is the original, above it the synthetic data: both sides should "
-        "look the same. Colour is Cramer's V, from 0 (no association) to 1; missing "
-        "codes count as levels.",
+        reads="Original below the diagonal, synthetic data above it: both sides should be equal. "
+        "Colour is Cramer's V, from 0 (no association) to 1; missing codes count as levels.",
         summary=summary,
     )
 
 
 def _values(
-    place: Mapping[str, int], pairs: Sequence[TableRow]
+    position: Mapping[str, int], pairs: Sequence[TableRow]
 ) -> dict[tuple[int, int], float | None]:
     """Return S_pMSE by row and column of the lower triangle."""
     values = {}
     for pair in pairs:
-        if all(name in place for name in pair.variables):
-            column, row = sorted(place[name] for name in pair.variables)
+        if all(name in position for name in pair.variables):
+            column, row = sorted(position[name] for name in pair.variables)
             values[row, column] = pair.s_pmse
     return values
 
@@ -440,24 +437,24 @@ def _map_summary(pairs: Sequence[TableRow], expected: Expected) -> str:
     good = sum(value <= expected.limit for value, _ in values)
     worst = values[0][1]
     return (
-        f"{good:,} of {plural(len(values), 'pair')} are no further off than "
-        f"{expected.fresh_words}. The worst is {' with '.join(worst.variables)}: "
+        f"{good:,} of {plural(len(values), 'pair')} {'is' if good == 1 else 'are'} as close to the "
+        f"original as {expected.fresh_words}. The worst pair is {' with '.join(worst.variables)}: "
         f"{written(worst.s_pmse)}."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Map:
-    """Pairs of variables as coloured cells, of one triangle or of both."""
+    """Pairs of variables as coloured cells, in one triangle or both."""
 
     names: Sequence[str]
     """With their labels."""
     values: Mapping[tuple[int, int], float | None]
     """By row and column."""
     bounds: Sequence[float]
-    """Ends of the colours."""
-    kept: Collection[int] = ()
-    """Places of copied variables, whose pairs stay blank."""
+    """Upper ends of the colours."""
+    copied: Collection[int] = ()
+    """Positions of copied variables, whose pairs are blank."""
     figure: str = "S_pMSE"
 
     @cached_property
@@ -466,24 +463,23 @@ class _Map:
         return any(column > row for row, column in self.values)
 
     @cached_property
-    def left(self) -> float:
-        """Where the cells begin; the labels of the rows are left of them."""
+    def margin(self) -> float:
+        """Left end of the cells, right of the row labels."""
         return 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in self.names)
 
     @cached_property
     def size(self) -> float:
         """Of a cell."""
-        return max(10.0, min(34.0, (_WIDTH - self.left) / len(self.names)))
+        return max(10.0, min(34.0, (_WIDTH - self.margin) / len(self.names)))
 
     def drawn(self, description: str) -> Markup:
         bottom = _ROWS_TOP + self.size * len(self.names)
-        places = range(len(self.names))
-        rows = [el("g", None, *self._row(row)) for row in places]
+        rows = [el("g", None, *self._row(row)) for row in range(len(self.names))]
         look = "heat distance" if self.figure == "S_pMSE" else "heat"
-        width = self.left + max(self.size * len(self.names) + 12, _KEY)
+        width = self.margin + max(self.size * len(self.names) + 12, _KEY_WIDTH)
         return svg(
             width,
-            bottom + self.left + 4,
+            bottom + self.margin + 4,
             el("g", {"class": look}, *rows),
             el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key()),
             title=f"Heat map of two-way {self.figure}",
@@ -494,11 +490,11 @@ class _Map:
         for column in range(len(self.names)):
             if (row, column) in self.values:
                 yield self._cell(row, column, self.values[row, column])
-            elif column < row and {row, column} <= set(self.kept):
+            elif column < row and {row, column} <= set(self.copied):
                 yield self._blank(row, column, "both copied, not compared")
 
     def _box(self, row: int, column: int) -> dict[str, str | float | int | None]:
-        x, y = self.left + column * self.size, _ROWS_TOP + row * self.size
+        x, y = self.margin + column * self.size, _ROWS_TOP + row * self.size
         return {"x": x, "y": y, "width": self.size - 1, "height": self.size - 1}
 
     def _blank(self, row: int, column: int, why: str) -> Markup:
@@ -515,31 +511,31 @@ class _Map:
             el("title", None, words),
             el("rect", {**self._box(row, column), "class": f"fill-{colour}"}),
         ]
-        if self.size >= _NUMBERS_FROM and value is not None:
+        if self.size >= _MIN_CELL and value is not None:
             dark = " on-dark" if int(colour[1]) >= _DARK else ""
-            x = self.left + (column + 0.5) * self.size - 0.5
+            x = self.margin + (column + 0.5) * self.size - 0.5
             y = _ROWS_TOP + (row + 0.5) * self.size + 2.5
             parts.append(text(x, y, _in_cell(value), class_=f"cell{dark}", text_anchor="middle"))
         return el("g", {"class": "pair", "data-row": row, "data-column": column}, *parts)
 
     def _labels(self, bottom: float) -> Iterator[Markup]:
         """Yield the variables of rows and columns that have cells."""
-        style = "small" if self.size >= _ROOM else "tiny"
+        style = "small" if self.size >= _SMALL_CELL else "tiny"
         attrs: dict[str, str | float | int | None] = {"class": style, "text-anchor": "end"}
         for i, name in enumerate(self.names):
             words = el("title", None, name), clipped(name, _LETTERS)
             middle = (i + 0.5) * self.size + 3
             if i or self.is_square:
-                yield el("text", {**attrs, "x": self.left - 6, "y": _ROWS_TOP + middle}, *words)
+                yield el("text", {**attrs, "x": self.margin - 6, "y": _ROWS_TOP + middle}, *words)
             if i < len(self.names) - 1 or self.is_square:
-                x, y = self.left + middle, bottom + 6
+                x, y = self.margin + middle, bottom + 6
                 turn = f"rotate(-90 {x:.1f} {y:.1f})"
                 yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
 
     def _key(self) -> Markup:
-        """Return the colours with the values where they change."""
-        x, y, step = self.left, 6.0, 22.0
-        end = "lower is better" if not self.is_square else "1 is complete"
+        """Return the legend of colours."""
+        x, y, step = self.margin, 6.0, 22.0
+        end = "lower is better" if not self.is_square else "0 to 1"
         parts = [text(x, y + 6, f"{self.figure}, {end}", class_="label")]
         for i in range(len(self.bounds) + 1):
             box = {"x": x + i * step, "y": y + 14, "width": step - 1, "height": 12}

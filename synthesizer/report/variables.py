@@ -1,4 +1,4 @@
-"""Every variable's distribution, original beside synthetic."""
+"""Distribution of each variable, original and synthetic."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ from synthesizer.report.expected import expected_of, table_mark, tables_of
 from synthesizer.report.page import fragment
 from synthesizer.report.record import Labels, Record
 
-MOST = 250
-"""Variables with a picture: the page stays small enough to be opened and sent."""
+MAX_PICTURES = 250
+"""Variables with a picture, which limits the size of the page."""
 _TOP = 28.0
 _TALL = 170.0
-_LEFT = 52.0
+_MARGIN = 52.0
 _RIGHT = WIDTH - 14
 _EPOCH = date(1970, 1, 1)
 _SIDES = ("original", "synthetic")
 _WHAT = (
-    "Blue: the original; orange line: the synthetic data; grey: missing codes. Choose a variable "
-    "for its shares of the {records}; a thin line reaches from the lowest to the highest dataset. "
-    "S_pMSE compares numbers in groups."
+    "Blue: original. Orange line: synthetic data. Grey: missing codes. Open a variable for its "
+    "shares of the {records}; a thin line connects the lowest and the highest dataset. S_pMSE: "
+    "distance of the two distributions (numbers in groups) over that of a right synthesis."
 )
 _SMALL = (150.0, 58.0)
 """Width and height of a variable's small picture."""
 _MOST_COLUMNS = 30
-"""Columns of a small picture; of more levels the most frequent."""
+"""Columns of a small picture; of more levels, the most frequent."""
 _STATISTICS = (
-    "Numbers: statistics of the observed values (without missing codes); the synthetic ones are "
-    "means over the datasets; sd is the standard deviation, q1 and q3 the quartiles"
+    "Statistics of observed values of numbers, without missing codes; synthetic values are means "
+    "over the datasets; sd: standard deviation; q1, q3: quartiles"
 )
 
 
@@ -82,17 +82,16 @@ class CellShares(NamedTuple):
 
 
 def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellShares]:
-    """Return every cell with mean and ends of its synthetic shares, missing codes last.
+    """Return each cell with mean and ends of its synthetic shares, missing codes last.
 
-    Categories are in the order of their codes, as numbers where all are, unless only the most
-    frequent are shown.
+    Categories have the order of their codes, unless only the most frequent are shown.
     """
     labels = labels or Labels()
     columns = zip(*cells.synthetic, strict=True)
     rows = list(zip(cells.labels, cells.missing, cells.original, columns, strict=True))
     if cells.kind == Kind.CATEGORICAL.value and not cells.others:
-        place = _places([label for label, missing, *_ in rows if not missing])
-        rows.sort(key=lambda row: (row[1], place.get(row[0], 0)))
+        position = _positions([label for label, missing, *_ in rows if not missing])
+        rows.sort(key=lambda row: (row[1], position.get(row[0], 0)))
     return [
         CellShares(
             labels.level(cells.variable, label),
@@ -106,33 +105,33 @@ def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellS
     ]
 
 
-def _places(codes: Sequence[str]) -> dict[str, int]:
-    """Return the place of each code in the order of its numbers, or letters."""
+def _positions(codes: Sequence[str]) -> dict[str, int]:
+    """Return the position of each code by numbers if all are numbers, else by letters."""
     try:
         ordered = sorted(codes, key=float)
     except ValueError:
         ordered = sorted(codes)
-    return {code: place for place, code in enumerate(ordered)}
+    return {code: i for i, code in enumerate(ordered)}
 
 
-@section("variables", "Variables", "The distribution of every variable, original beside synthetic.")
+@section("variables", "Variables", "Distribution of each variable, original and synthetic.")
 def variable_section(record: Record) -> Iterator[Block]:
-    """Yield a small picture of every variable, which opens, and statistics of numbers."""
+    """Yield a small picture of each variable, which opens, and statistics of numbers."""
     utility = record.results.utility
     if utility is None or not utility.distributions:
         failed = {} if utility is None else utility.failed
-        why = failed.get("distributions", "they were not asked for")
+        why = failed.get("distributions", "the check was turned off")
         yield Gap("the distributions", f"They could not be computed: {why}")
         return
     yield Words([in_units(_WHAT, record.units)])
     off = {row.variables[0]: row.s_pmse or 0.0 for row in tables_of(record, 1)}
     names = [cells.variable for cells in utility.distributions]
-    worst = sorted(names, key=lambda name: -off.get(name, 0.0))[:MOST]
+    worst = sorted(names, key=lambda name: -off.get(name, 0.0))[:MAX_PICTURES]
     if len(worst) < len(names):
         yield Gap(
             f"pictures of {plural(len(names) - len(worst), 'variable')}",
-            f"The page shows the {MOST} that are furthest off; the shares of all are in "
-            "checks.json under utility, distributions.",
+            f"The page shows the {MAX_PICTURES} with the largest distance; the shares of all are "
+            "in checks.json under utility, distributions.",
         )
     shown = [cells for cells in utility.distributions if cells.variable in worst]
     items = [_item(cells, off, record) for cells in shown]
@@ -161,7 +160,7 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
 def variable_chart(
     cells: Distribution, units: Units = "records", labels: Labels | None = None
 ) -> Chart:
-    """Return the distribution of a variable, original beside synthetic, with its numbers."""
+    """Return the distribution of a variable, original and synthetic, with its numbers."""
     name = cells.variable if labels is None else labels.variable(cells.variable)
     shares = cell_shares(cells, labels)
     worst = max(shares, key=lambda share: abs(share.original - share.mean))
@@ -174,8 +173,8 @@ def variable_chart(
         summary = "The shares of original and synthetic data are equal."
     if cells.others:
         summary += (
-            f" The most frequent levels are shown; {plural(cells.others, 'rarer level')} together "
-            "are shown as one."
+            f" The most frequent levels are shown; {plural(cells.others, 'rarer level')} are "
+            "joined into one."
         )
     return Chart(
         title=f"{name} ({cells.kind})",
@@ -187,11 +186,11 @@ def variable_chart(
 
 
 def _short(value: float, *, off: bool) -> str:
-    return f"{'look: ' if off else ''}S_pMSE {value:.2g}"
+    return f"{'high: ' if off else ''}S_pMSE {value:.2g}"
 
 
 def thumbnail(shares: Sequence[CellShares], name: str) -> Markup:
-    """Return a picture without words: columns of the original, the outline of the synthetic."""
+    """Return a small picture: columns of the original, outline of the synthetic data."""
     if len(shares) > _MOST_COLUMNS:
         least = sorted((share.original for share in shares), reverse=True)[_MOST_COLUMNS - 1]
         shares = [share for share in shares if share.original >= least][:_MOST_COLUMNS]
@@ -226,7 +225,7 @@ def _table(name: str, shares: Sequence[CellShares], units: Units) -> DataTable:
 
 
 def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
-    """Yield statistics of numbers, not of dates, which are days since 1970 to the computer."""
+    """Yield statistics of numbers, not of dates."""
     numbers = {
         cells.variable: cells.summary
         for cells in distributions
@@ -245,7 +244,7 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
 
 
 def _mean(datasets: Sequence[Statistics]) -> Statistics:
-    """Return the means over the datasets that have a value."""
+    """Return the means over the datasets with a value."""
     values = {
         name: [value for dataset in datasets if (value := getattr(dataset, name)) is not None]
         for name in Statistics.model_fields
@@ -260,7 +259,7 @@ def picture(
     axis: str = "share of records",
     labels: Labels | None = None,
 ) -> Markup:
-    """Return a variable's picture: a histogram where the cells have edges, else bars."""
+    """Return the picture of a variable: a histogram if the cells have edges, else bars."""
     shares = cell_shares(cells, labels)
     sides = SIDES if cells.edges is None else OUTLINED
     parts, bars, bottom = [legend(2, 12, sides)], shares, _TOP
@@ -290,19 +289,15 @@ def _bar(share: CellShares) -> PairedBar:
 def _histogram(
     kind: str, columns: Sequence[CellShares], edges: Sequence[float], label: str
 ) -> Iterator[Markup]:
-    """Yield filled columns of the original and the outline of the synthetic mean.
-
-    Cells are equally wide on the page: they are so in value, but for single values, and the open
-    ones at the ends have no width.
-    """
+    """Yield filled columns of the original and the outline of the synthetic mean."""
     most = max(max(share.original, share.high) for share in columns) or 1.0
-    x = Scale(domain=(0, len(columns)), range=(_LEFT, _RIGHT))
+    x = Scale(domain=(0, len(columns)), range=(_MARGIN, _RIGHT))
     y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 24))
-    yield axis_left(y, _LEFT, label, count=4, grid=_RIGHT - _LEFT)
+    yield axis_left(y, _MARGIN, label, count=4, grid=_RIGHT - _MARGIN)
     yield from outlined(x, y, [(share.original, share.mean, "original soft") for share in columns])
-    for place, share in enumerate(columns):
+    for i, share in enumerate(columns):
         if share.high > share.low:
-            middle = x(place + 0.5)
+            middle = x(i + 0.5)
             yield line(middle, y(share.low), middle, y(share.high), class_="line-ink")
     yield from _edge_labels(kind, [share.label for share in columns], edges, x)
 
@@ -310,22 +305,22 @@ def _histogram(
 def _edge_labels(
     kind: str, labels: Sequence[str], edges: Sequence[float], x: Scale
 ) -> Iterator[Markup]:
-    """Yield the values below the columns: at edges, or in the middle of single values."""
+    """Yield the labels below the columns: at edges, or in the middle of single values."""
     single = not any(label.startswith("[") for label in labels[1:-1] or labels)
     texts = labels if single else [_edge(kind, edge) for edge in edges]
     texts = [clipped(label, 12) for label in texts]
     room = max(text_width(label, 11) for label in texts) + 10
     every = max(1, round(room / (x(1) - x(0)) + 0.499))
     base = _TOP + _TALL
-    yield line(_LEFT, base, _RIGHT, base, class_="axis")
-    for place in range(0, len(texts), every):
-        at = x(place + 0.5) if single else x(place)
+    yield line(_MARGIN, base, _RIGHT, base, class_="axis")
+    for i in range(0, len(texts), every):
+        at = x(i + 0.5) if single else x(i)
         yield line(at, base, at, base + 4, class_="axis")
-        is_last = at + text_width(texts[place], 11) / 2 > WIDTH - 2
+        is_last = at + text_width(texts[i], 11) / 2 > WIDTH - 2
         if is_last:
-            yield text(WIDTH - 2, base + 16, texts[place], class_="tick", text_anchor="end")
+            yield text(WIDTH - 2, base + 16, texts[i], class_="tick", text_anchor="end")
         else:
-            yield text(at, base + 16, texts[place], class_="tick", text_anchor="middle")
+            yield text(at, base + 16, texts[i], class_="tick", text_anchor="middle")
 
 
 def _edge(kind: str, edge: float) -> str:

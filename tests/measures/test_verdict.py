@@ -102,7 +102,7 @@ def test_without_a_control_no_person_passes_and_copies_still_fail(files: Frames,
     # a little noise hides copies from tests that have no holdout
     fails = RIGHT[name][0] == "fail" and name != "noise"
     assert line.word == ("fail" if fails else "unclear")
-    for test in ("near-verbatim records", "guessed attributes", "attacks"):
+    for test in ("near copies", "guessed attributes", "attacks"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.near_verbatim" in line.sentence
     assert "need a control" in line.sentence
@@ -134,7 +134,7 @@ def test_the_limits_are_what_fails(
     risk = risk.model_copy(update=changes)
     broken = found["leaf of one"].model_copy(update={"risk": risk})
     assert words(verdict(broken))[0] == "fail"
-    monkeypatch.setattr(evidence_of_risk, "TOLERATED", 2.0)
+    monkeypatch.setattr(evidence_of_risk, "LIMIT_SHARE", 2.0)
     monkeypatch.setattr(Profile, "limit", lambda *_, **__: 2.0)
     assert words(verdict(broken))[0] == "pass"
 
@@ -244,13 +244,13 @@ def test_the_left_end_of_identity_disclosure_is_what_a_new_sample_shows(
     for name in ("fresh", "original"):
         decided = verdict(found[name], elemam)
         told[name] = next(e for e in decided["person"].evidence if e.key == "identity_disclosure")
-        assert "Shown, does not decide: " in decided.terms
-        assert "near-verbatim records" in decided.terms
+        assert "Reported, not decisive: " in decided.terms
+        assert "near copies" in decided.terms
     # what another sample of the population shows, taken as synthetic data, as the control does
     assert told["fresh"].fresh == pytest.approx(told["fresh"].value, rel=0.2)
     assert told["original"].value == pytest.approx(told["original"].released)
     assert f"A new sample has {told['fresh'].fresh:.3f}" in told["fresh"].sentence
-    assert "does not decide" not in verdict(found["fresh"]).terms
+    assert "not decisive" not in verdict(found["fresh"]).terms
 
 
 def test_a_limit_of_the_steward_fails_by_the_value_and_passes_by_the_interval(

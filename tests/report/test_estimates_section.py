@@ -23,7 +23,7 @@ def test_groups_are_lines_over_time_and_one_table():
     fits = [of("f", year, at) for year, at in years.items()] + [of("m", "2001", 0.0)]
     section = estimates_section(run(fits=(fit(), *fits)))
     _, chart = of_kind(section, Chart)
-    assert "furthest apart at age, year 2003: by 0.75" in chart.summary
+    assert "difference is 0.7500, of age at year 2003" in chart.summary
     assert [row[0] for row in chart.table.rows] == ["2001", "2002", "2003"]
     page = Page(chart.svg)
     assert len(page.all("polyline")) == 2

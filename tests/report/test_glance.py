@@ -36,8 +36,8 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     first = section.blocks[0]
     assert isinstance(first, Chart)
     assert (first.title, first.word) == ("A person in the data", "fail")
-    assert first.reads.startswith("Unique records that are copied: 100; limit ")
-    told = of_kind(section, Note)[0]
+    assert first.reads.startswith("Unique records that occur in the synthetic data: 100; limit ")
+    told = next(note for note in of_kind(section, Note) if note.tone == "alert")
     assert (told.tone, told.start) == ("alert", "A person in the data: fail.")
     assert "100 of 100 records that are unique by pay" in told.text
 

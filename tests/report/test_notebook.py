@@ -111,7 +111,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) -> None:
     text = repr(done)
     assert len(text.splitlines()) <= 20
-    for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Above a limit: ",
+    for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Limit exceeded: ",
                   "What to change: ", "Report: "):  # fmt: skip
         assert words in text
     assert "123454321" not in text + repr(done.manifest) + repr(done.record.manifest.to_frame())

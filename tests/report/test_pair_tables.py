@@ -42,7 +42,7 @@ def test_differences_compare_shares_not_counts():
     # shares: original .5 .2 .2 .1, synthetic .5 0 .2 .3; weights .2 and .1 of .3
     assert [tuple(cell) for cell in differences(SQUARE)] == [(0, 1, False), (1, 1, True)]
     assert differences_in_words(SQUARE) == (
-        "They differ most at a x with b 2: 20 original, 0 synthetic; "
+        "Largest differences: a x with b 2: 20 original, 0 synthetic; "
         "a y with b 2: 10 original, 60 synthetic."
     )
 
@@ -51,7 +51,7 @@ def test_at_most_three_and_only_what_stands_out():
     assert len(differences(flat([10] * 8, [9, 11] * 4))) == 3
     even = flat([10] * 24, [9, 11] * 12)
     assert differences(even) == ()
-    assert "no cell stands out" in differences_in_words(even)
+    assert "no cell has much" in differences_in_words(even)
     assert differences(flat([0], [3])) == ()
 
 

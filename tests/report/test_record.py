@@ -54,7 +54,7 @@ def test_stored_results_are_judged_anew_by_another_profile(run: Path, tmp_path: 
     path = write_report(run, tmp_path / "page.html", profile="synthpop", release="contract")
     assert "profile synthpop, contract release" in path.read_text()
     assert read_record(run).judged_by(profile="synthpop").verdict["use"].evidence
-    with pytest.raises(OptionError, match="names no profile"):
+    with pytest.raises(OptionError, match="is not a profile"):
         write_report(run, tmp_path / "other.html", profile="mine")
 
 
@@ -73,14 +73,14 @@ def test_no_file_but_the_page_of_the_run_is_replaced_unasked(run: Path, tmp_path
 @pytest.mark.parametrize(
     ("file", "change", "sentence"),
     [
-        ("checks.json", None, "is missing: nothing was checked, or the run is incomplete"),
+        ("checks.json", None, "is missing: checks were off, or the run is incomplete"),
         ("checks.json", "[" * 100_000, "cannot be read: it was damaged or edited"),
         ("manifest.json", {"format": 0}, "another version of synthesizer (format 0"),
-        ("manifest.json", {"m": "many"}, "m is not as this version writes it"),
+        ("manifest.json", {"m": "many"}, "m does not have the format of this version"),
         (
             "checks.json",
             {"results": {"risk": {"scenarios": [{}]}}},
-            "risk.scenarios.0.scenario is not as this version writes it",
+            "risk.scenarios.0.scenario does not have the format of this version",
         ),
         (
             "manifest.json",
@@ -111,7 +111,7 @@ def test_files_that_changed_or_went_are_a_note(run: Path) -> None:
     (run / "synthetic_2.csv").unlink()
     changed, gone = read_record(run).changes
     assert changed.startswith("synthetic_1.csv has changed since the run")
-    assert gone.startswith("synthetic_2.csv is gone")
+    assert gone.startswith("synthetic_2.csv of the manifest is missing")
     assert read_record(run, compare_files=False).changes == ()
     page = write_report(run).read_text()
     assert "synthetic_1.csv has changed since the run" in page
@@ -136,7 +136,7 @@ def test_only_the_public_part_is_for_researchers() -> None:
 
 
 def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
-    with pytest.raises(DataError, match=r"^manifest.json: config.strata is not as") as caught:
+    with pytest.raises(DataError, match=r"^manifest.json: config.strata does not") as caught:
         _ = manifest(config={"strata": 987654321}).public
     assert "987654321" not in str(caught.value)
 
@@ -147,7 +147,7 @@ def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     hashes = {original: str(manifest_in(run).data.sha256), first: "1", second: "2"}
     assert list(order_notes(original, [first, second], hashes)) == []
     swapped = list(order_notes(first, [original, second], hashes))
-    assert "the original comes first" in swapped[0]
-    assert "is, by a manifest, the original" in swapped[1]
+    assert "name the original first" in swapped[0]
+    assert "is the original of the other files" in swapped[1]
     (other,) = order_notes(original, [first, second], hashes | {original: "another"})
-    assert "2 of 2 synthetic files come from another file" in other
+    assert "2 of 2 synthetic files were made from another file" in other

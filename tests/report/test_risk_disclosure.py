@@ -58,13 +58,13 @@ MANY = {"shared": 900, "determined": 900, "told": 900}
 ALMOST = MANY | {"determined": 880, "told": 899}
 
 
-def test_keys_that_give_the_target_away_are_told() -> None:
+def test_keys_that_determine_the_target_are_listed() -> None:
     determined = risk().scenarios[0].determined
     whole = KeyDetermination(
         keys=("town",), shared=9, determined=9, told=9, guessed=1, chance=0.0001
     )
     own = determined.model_copy(update={"single": (whole,)})
-    shown = table(disclosure(determined=own), "What keys tell")
+    shown = table(disclosure(determined=own), "Keys that determine")
     assert shown.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
     assert [whole.model_copy(update=sizes).degree for sizes in (MANY, ALMOST)] == ["yes", "nearly"]
     assert shown.rows[-1][0] == "town, age, sex"

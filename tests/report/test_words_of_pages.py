@@ -99,7 +99,7 @@ def failed() -> Record:
     return Record(manifest(), results, ("limits.cap: CAP is 0.3",), changes=("it has changed",))
 
 
-TILTED = TreesEntry(even=True, leaf_regression=True)
+REGRESSED = TreesEntry(even=True, leaf_regression=True)
 ODD = TreesEntry(even=False, leaf_regression=False)
 REPORTS: dict[str, Callable[[], Record]] = {
     "a run": lambda: use(risk=risk_examples.risk()),
@@ -117,8 +117,8 @@ REPORTS: dict[str, Callable[[], Record]] = {
     "fits that overlap badly": lambda: use(
         fits=(fit(coefficients=(coefficient("a", 0.3, overlap=-1.25),)),)
     ),
-    "fits of tilted and odd trees": lambda: use(
-        facts=manifest(chain=(step("a", kind="numeric", trees=TILTED), step("b", trees=ODD)))
+    "fits of trees": lambda: use(
+        facts=manifest(chain=(step("a", kind="numeric", trees=REGRESSED), step("b", trees=ODD)))
     ),
     "careers": careers.record,
     "careers matched": lambda: careers.record(
@@ -165,8 +165,8 @@ CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "two datasets, partly copied": lambda folder: books.told(datasets(folder), KEPT),
     "a model of another package": lambda folder: books.told(datasets(folder), OWN),
     "a long panel": panels.long_codebook,
-    "a long panel, partly tilted": lambda folder: panels.long_codebook(folder, MIXED, **IMPOSED),
-    "a long panel, not tilted": lambda folder: panels.long_codebook(folder, PLAIN, output={}),
+    "a long panel, mixed trees": lambda folder: panels.long_codebook(folder, MIXED, **IMPOSED),
+    "a long panel, plain trees": lambda folder: panels.long_codebook(folder, PLAIN, output={}),
     "a long panel without trees": lambda folder: panels.long_codebook(
         folder, panels.without_trees()
     ),

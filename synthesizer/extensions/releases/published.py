@@ -39,7 +39,7 @@ from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.extended import Asked, Fitting, Planned
 from synthesizer.plan.findings import Findings, Found, note, problem
-from synthesizer.report.record import AGAIN, Manifest, manifest_in, read_record
+from synthesizer.report.record import RERUN, Manifest, manifest_in, read_record
 
 MOST_NAMED = 5
 """Columns that a message names."""
@@ -226,7 +226,7 @@ def _planned(
     problems, run = Problems(), extends.run
     manifest = problems.attempt(manifest_in, run)
     # to run again would replace what was published
-    problems[:] = [text.replace(AGAIN, "put the published file back") for text in problems]
+    problems[:] = [text.replace(RERUN, "put the published file back") for text in problems]
     if manifest is None and not problems:
         problems.append(problem("not_a_run", run=run))
     if manifest is not None:

@@ -50,13 +50,13 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 _SENTENCES: Mapping[str, str] = {
-    "unseen_pairs": "Two-way tables are as accurate as in a random {value}% of the holdout",
-    "associations": "The data have {value}% of the associations of the holdout",
+    "unseen_pairs": "Two-way tables are as accurate as those of a random {value}% of the holdout",
+    "associations": "{value}% of the associations between variables in the holdout are preserved",
     "impossible_records": "{value}% of the {records} are impossible ({what})",
-    "tails": "The {what} differs from the holdout by {value} times the largest chance difference",
+    "tails": "The {what} differs from the holdout's by {value} times the margin of error",
     "conditional_spread": "The spread of {what} than in the holdout by a factor of {value}",
 }
-"""Sentence of each comparison, with {value} and {what} was compared."""
+"""Sentence of each comparison, with its {value} and its subject {what}."""
 
 
 def _kind(
@@ -69,14 +69,14 @@ def _kind(
 _KINDS = (
     _kind(
         "unseen_pairs",
-        "accuracy of pairs",
+        "accuracy of two-way tables",
         "size of a random sample of the holdout, as a share of it, that is as accurate for two-way "
         "tables",
         "higher is better",
     ),
     _kind(
         "associations",
-        "associations kept",
+        "associations preserved",
         "share of the associations (Cramer's V) between variables of the holdout that the "
         "synthetic data have",
         "higher is better",

@@ -1,4 +1,4 @@
-"""Advice to researchers on a release: cautions, estimates and standard errors."""
+"""Advice for researchers: cautions, estimates and standard errors."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ from synthesizer.report.codebook.words import (
     limits,
     of_trees,
     sentences,
-    tilted,
     unmodelled,
+    with_leaf_regression,
     written_words,
 )
 
 
 class Caution(Result):
-    """What not to conclude."""
+    """A caution."""
 
     title: str
     text: str
 
 
 class Analysis(Result):
-    """How one result is computed from all datasets."""
+    """How to compute one result from all datasets."""
 
     rule: str | None
-    """The combining rule; None where an extension made whole datasets, for which none holds."""
+    """Combining rule; None if an extension made whole datasets."""
     name: str
     formula: str | None
     source: str | None
     applies: bool
-    """Whether there is a rule, and as many datasets as it needs."""
+    """Whether there is a rule, and enough datasets for it."""
     m: int
     k: int
-    """Records of each dataset; persons, where they have several rows."""
+    """Records of each dataset; persons if they have several rows."""
     n: int | None
-    """Those of the original where the data holder publishes them (`output: {publish_rows}`)."""
+    """Those of the original, if the data holder publishes them (`output: {publish_rows}`)."""
     words: tuple[str, ...]
     code: str | None
-    """A program that computes it; None where the rule does not apply."""
+    """Example program; None if the rule does not apply."""
 
 
 def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
-    """Return the facts of a release by the names that the sentences have for them."""
+    """Return the facts of a release by the names in the sentences."""
     config, rare, design = facts.config, facts.config.rare, facts.design
-    leaning = tilted(facts, released)
+    regressed = with_leaf_regression(facts, released)
     n_apart = sum(map(len, unmodelled(facts).values())) // 2
-    others, even = {*facts.trees} - {*leaning}, any(tree.even for tree in facts.trees.values())
+    others, even = {*facts.trees} - {*regressed}, any(tree.even for tree in facts.trees.values())
     owner = {step.variable: step.of for step in facts.steps}
-    owners = [*dict.fromkeys(owner[name] for name in leaning)]
+    owners = [*dict.fromkeys(owner[name] for name in regressed)]
     is_panel = facts.unit == "person"
     return facts.of_extensions | {
         "modelled": facts.is_modelled,
@@ -69,7 +69,7 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "several": len(released.files) > 1,
         "k": released.units[0],
         "n": facts.original_rows,
-        "kept": listed(facts.kept),
+        "kept": listed(facts.copied),
         "ids": listed([n for n, seen in released.variables.items() if seen.kind is Kind.ID]),
         "strata": listed(facts.strata),
         "proper": config.proper,
@@ -85,10 +85,11 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "units": f"{facts.unit}s" if facts.person else "records",
         "wide": listed(list(facts.wide)),
         **of_trees(owners, others=bool(others), even=even),
-        **_lost(facts, leaning),
+        **_lost(facts, regressed),
         "whole": facts.maker is not None,
         "maker": facts.maker,
-        "untold": facts.maker is not None and next(hooks("codebook", {facts.maker}), None) is None,
+        "unexplained": facts.maker is not None
+        and next(hooks("codebook", {facts.maker}), None) is None,
         "limits": "" if facts.is_modelled else " ".join(limits(facts)),
         "redrawn": facts.is_redrawn,
         "weight": design and design.weight,
@@ -96,8 +97,8 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
     }
 
 
-def _lost(facts: Facts, leaning: Collection[str]) -> dict[str, Any]:
-    """Return which relations are lost first: not weak ones where all draws were tilted."""
+def _lost(facts: Facts, regressed: Collection[str]) -> dict[str, Any]:
+    """Return the relations that are lost first; not weak effects with leaf regression in all."""
     drawn = {
         step.variable
         for step in facts.steps
@@ -105,13 +106,13 @@ def _lost(facts: Facts, leaning: Collection[str]) -> dict[str, Any]:
         and not step.kept
         and step.model not in ("derived", "constant", "sample")
     }
-    weak_lost = not drawn or bool(drawn - {*leaning})
-    others = "interactions and curved relations"
+    weak_lost = not drawn or bool(drawn - {*regressed})
+    others = "interactions and non-linear relations"
     return {"weak_lost": weak_lost, "lost": f"weak effects, {others}" if weak_lost else others}
 
 
 def cautions(named: Mapping[str, Any]) -> tuple[Caution, ...]:
-    """Return what not to conclude from the datasets of a release with these facts."""
+    """Return the cautions for a release with these facts."""
     return tuple(
         Caution(
             title=entry["title"].format_map(named),
@@ -123,12 +124,12 @@ def cautions(named: Mapping[str, Any]) -> tuple[Caution, ...]:
 
 
 def rule_in_words(rule: str) -> str:
-    """Return what a combining rule is for, its total variance, and its source."""
+    """Return the use of a combining rule, its total variance, and its source."""
     return f"for {'; '.join(sentences()['rules'][rule].values())}"
 
 
-_ENOUGH = 20
-"""The rule for fully synthetic data is unstable with fewer datasets."""
+_MIN_DATASETS = 20
+"""Datasets that the rule for fully synthetic data needs to be stable."""
 
 
 def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Analysis:
@@ -151,8 +152,8 @@ def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Anal
         "single": single,
         "between": "B" in formula,
         "sizes": "k/n" in formula,
-        "many_proper": rule == "proper" and m >= _ENOUGH,
-        "fully": f"{fully['formula']}, B being the variance between estimates ({fully['source']})",
+        "many_proper": rule == "proper" and m >= _MIN_DATASETS,
+        "fully": f"{fully['formula']}, with B the variance between estimates ({fully['source']})",
     }
     return Analysis(
         rule=rule,
@@ -169,31 +170,31 @@ def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Anal
 def _rule(facts: Facts, m: int) -> Rule:
     return rule_for(
         proper=facts.config.proper,
-        keeps=bool(facts.kept),
+        keeps=bool(facts.copied),
         redrawn=facts.is_redrawn,
         designed=facts.design is not None and facts.design.psu is not None and m > 1,
     )
 
 
-_MOST_FILES = 20
+_MAX_FILES = 20
 
 
 @cache
 def _template() -> Template:
     loader = PackageLoader("synthesizer.report.codebook", "")
-    made = Environment(  # noqa: S701 - the text is no page
+    environment = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    made.filters["repr"] = ascii
-    return made.get_template("example.py.jinja")
+    environment.filters["repr"] = ascii
+    return environment.get_template("example.py.jinja")
 
 
 def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
-    """Return a short program that gets one result; it runs beside the datasets if n is published.
+    """Return a short program for one result; it runs next to the datasets if n is published.
 
-    Its standard error is that of a mean, weighted where there is a weight, by linearisation: n
-    units of one stratum have n times the variance of their summed scores. A person with several
-    rows is a unit (Liang and Zeger 1986, Biometrika 73), as is one of the design of a survey.
+    Its standard error is that of a mean (weighted if there is a weight) by linearisation: n units
+    of one stratum have n times the variance of their summed scores. Units are persons with several
+    rows (Liang and Zeger 1986, Biometrika 73), or primary sampling units.
     """
     example = _example(released, facts.time)
     if example is None:
@@ -204,8 +205,8 @@ def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
     strata = design and design.strata
     opened, values = example
     return _template().render(
-        files=released.files[:_MOST_FILES],
-        has_more=len(released.files) > _MOST_FILES,
+        files=released.files[:_MAX_FILES],
+        has_more=len(released.files) > _MAX_FILES,
         asks_n=n is None and not is_free,
         sizes="" if is_free else f", n={'n' if n is None else n}, k={released.units[0]}",
         units=f"{facts.unit}s" if facts.person else "records",
@@ -220,13 +221,13 @@ def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
 
 
 def _example(released: Released, time: str) -> tuple[str, str] | None:
-    """Return how a file is opened, and values whose mean is asked for: numbers or a share."""
+    """Return code that opens a file, and code of the values: numbers, or a level as 0 and 1."""
     numbers = {
         name: seen
         for name, seen in released.variables.items()
         if seen.kind is Kind.NUMERIC and seen.low is not None and name != time
     }
-    is_labelled = _told(released.format) is not None
+    is_labelled = _reader(released.format) is not None
     for name, seen in numbers.items():
         if is_labelled:
             return _opened(released.format), f"data[{name!r}].dropna()"
@@ -237,17 +238,17 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
             level = max(seen.levels, key=lambda key: seen.levels[key])
             is_number = is_labelled and seen.labelling is not None and not seen.labelling.is_text
             equal = f"== {level}" if is_number else f".astype(str) == {level!r}"
-            words = f"(data[{name!r}]{' ' if is_number else ''}{equal}).astype(float)"
-            return _opened(released.format, text=True), words
+            values = f"(data[{name!r}]{' ' if is_number else ''}{equal}).astype(float)"
+            return _opened(released.format, text=True), values
     for name, seen in numbers.items():
         codes = f"data[{name!r}].astype(str).isin({sorted(seen.missing)!r})"
-        words = f'pd.to_numeric(data[{name!r}].mask({codes}), errors="coerce").dropna()'
-        return _opened(released.format), words
+        values = f'pd.to_numeric(data[{name!r}].mask({codes}), errors="coerce").dropna()'
+        return _opened(released.format), values
     return None
 
 
-def _told(form: FileFormat) -> str | None:
-    """Return how pandas opens files that say themselves which codes mean a missing value."""
+def _reader(form: FileFormat) -> str | None:
+    """Return the pandas call for files that define their missing codes; None for others."""
     writing = writing_of(form.type)
     return None if writing is None else writing.told.get(form.type, ("", None))[1]
 
@@ -255,8 +256,8 @@ def _told(form: FileFormat) -> str | None:
 def _opened(form: FileFormat, *, text: bool = False) -> str:
     if form.type == "parquet":
         return "pd.read_parquet(file)"
-    if told := _told(form):
-        return told
+    if reader := _reader(form):
+        return reader
     options = "" if form.delimiter == "," else f", sep={form.delimiter!r}"
     options += "" if form.encoding in (None, "utf-8") else f", encoding={form.encoding!r}"
     options += "" if form.decimal_mark == "." else f", decimal={form.decimal_mark!r}"

@@ -1,7 +1,7 @@
-"""Describe the synthetic datasets of a run by reading back the released files.
+"""Describe the synthetic datasets of a run from the released files.
 
-Nothing is learnt here from the confidential data. What is known of a variable (its kind, its
-missing codes) only says how to read it; levels and codes are named because they are in the files.
+Nothing is computed from the confidential data. Kinds and missing codes of the manifest define how
+files are read; levels and codes are those that occur in the files.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from synthesizer.report.record import (
     TreesEntry,
 )
 
-# The facts of a manifest that researchers who get the datasets may know.
+# Public facts of a manifest.
 
 CAREER = "career."
-"""Attributes of the careers have names that begin so; they follow from what is released."""
+"""Prefix of attributes of careers, which follow from released variables."""
 
 
 class ColumnStep(StepEntry):
-    """How one column of the files was made; columns of one variable over time have a step each."""
+    """How one column of the files was made; a variable over time has one step per column."""
 
     of: str
     """The variable of the chain that the column belongs to."""
@@ -60,12 +60,12 @@ class ColumnStep(StepEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class VariableFacts:
-    """How to read a variable, and what the steward wrote about it."""
+    """How to read a variable, and its declaration."""
 
     kind: Kind
-    """Of the chain; identifiers take no part in it."""
+    """Of the chain; identifiers are not in it."""
     codes: tuple[str, ...] | None = None
-    """Missing codes to look for; they are named only where they occur. None: not known."""
+    """Missing codes to look for; None if unknown."""
     date_format: str | None = None
     declared: PublicVariable = field(default_factory=PublicVariable)
     expression: str = ""
@@ -74,69 +74,69 @@ class VariableFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The facts of a run that researchers may know."""
+    """The public facts of a run."""
 
     config: PublicConfig
     steps: tuple[ColumnStep, ...]
     variables: Mapping[str, VariableFacts]
     packages: Mapping[str, str]
     original_rows: int | None
-    """Of a panel it counts persons; None unless the steward publishes them."""
+    """Persons of a panel; None unless the steward publishes them."""
     strata: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    """What was done to every dataset after synthesis."""
+    """Steps on each dataset after synthesis."""
     maker: str | None = None
-    """The key of what made whole datasets; None where the chain's draws are released."""
+    """Key of the extension that made whole datasets; None for draws of the chain."""
     extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """How extensions made datasets, by key."""
     person: str = ""
-    """Column of a panel in the long form, as ``time``; of groups, what their persons share."""
+    """Column of a panel in the long form, like ``time``; of groups, their identifier."""
     unit: str = "person"
-    """Whose rows belong together."""
+    """Unit whose rows belong together."""
     time: str = ""
     career: str = ""
-    """The variable of its careers."""
+    """Variable of the careers."""
     wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Columns of each variable over time in the wide form."""
     design: DesignEntry | None = None
-    """How the records of the data were sampled."""
+    """Sampling of the records."""
 
     @property
     def is_redrawn(self) -> bool:
-        """Whether the sample of every dataset was drawn anew by the design of the survey."""
+        """Whether each dataset has a new sample by the design of the survey."""
         return self.design is not None and self.design.redrawn
 
     @property
     def trees(self) -> dict[str, TreesEntry]:
-        """How trees drew the variables that they drew, also inside other models."""
+        """How trees drew variables, also inside other models."""
         return {step.variable: step.trees for step in self.steps if step.trees is not None}
 
     @property
     def is_modelled(self) -> bool:
-        """Whether every record was drawn from fitted models, even if it changed later."""
+        """Whether all records were drawn from fitted models, even if changed later."""
         return not any(step.model == self.maker for step in self.steps)
 
     @cached_property
     def of_extensions(self) -> dict[str, Any]:
-        """What extensions that made the datasets tell researchers, by name."""
-        told = (hook(self) for _, hook in hooks("codebook", self.extensions))
-        return {name: fact for facts in told for name, fact in facts.items()}
+        """Facts from the extensions of the run, by name."""
+        facts = (hook(self) for _, hook in hooks("codebook", self.extensions))
+        return {name: fact for some in facts for name, fact in some.items()}
 
     @cached_property
     def drawn_after(self) -> list[str]:
-        """Numbers and dates, which models drew given the categories that had been made."""
+        """Numbers and dates that models drew given finished categories."""
         if self.maker is None:
             return []
         drawn = [step for step in self.steps if step.model != self.maker]
         return [step.variable for step in drawn if not Kind(step.kind).is_coded]
 
     @property
-    def kept(self) -> list[str]:
-        """Variables whose values are the confidential ones."""
+    def copied(self) -> list[str]:
+        """Variables with the confidential values."""
         return [step.variable for step in self.steps if step.kept]
 
     def knows(self, names: Collection[str]) -> bool:
-        """Whether released variables, or what follows from them, have all these names."""
+        """Whether all names are released variables, or follow from them."""
         is_panel = self.unit == "person" and bool(self.person or self.wide)
         return all(
             name in self.variables
@@ -147,7 +147,7 @@ class Facts:
         )
 
     def only(self, names: Collection[str]) -> Facts:
-        """Return the facts on released variables, whatever else the manifest names."""
+        """Return the facts on released variables only."""
         wide = {name: columns for name, columns in self.wide.items() if {*columns} <= {*names}}
 
         def known(name: str) -> str:
@@ -176,8 +176,8 @@ def facts_of(manifest: PublicManifest) -> Facts:
     panel, groups = manifest.panel, manifest.groups
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
     chain = manifest.chain
-    no_column = wide and panel is not None and panel.career is None  # who is there when
-    if no_column or manifest.groups is not None:  # what follows from these
+    no_column = wide and panel is not None and panel.career is None  # careers are presence
+    if no_column or manifest.groups is not None:  # drop what follows from these
         named = {entry.name for entry in manifest.variables} | {*wide}
         chain = tuple(step for step in chain if step.variable in named)
     steps = tuple(_by_column(chain, wide))
@@ -203,18 +203,18 @@ def facts_of(manifest: PublicManifest) -> Facts:
 def _by_column(
     chain: Sequence[StepEntry], wide: Mapping[str, tuple[str, ...]]
 ) -> Iterator[ColumnStep]:
-    """Yield the steps by column: those of one variable over time were made one after the other."""
+    """Yield the steps by column; columns of a variable over time follow each other."""
     for step in chain:
         columns_before = [c for name in step.predictors for c in wide.get(name, (name,))]
         columns = wide.get(step.variable, (step.variable,))
-        for place, column in enumerate(columns):
-            predictors = (*columns_before, *columns[:place])
+        for i, column in enumerate(columns):
+            predictors = (*columns_before, *columns[:i])
             changed = {"variable": column, "predictors": predictors, "of": step.variable}
             yield ColumnStep.model_validate(dict(step) | changed)
 
 
 def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[str, VariableFacts]:
-    """Return the facts on every variable in the manifest."""
+    """Return the facts on each variable of the manifest."""
     config = manifest.config
     methods = config.method if isinstance(config.method, Mapping) else {}
     entries = {entry.name: entry for entry in manifest.variables}
@@ -244,7 +244,7 @@ def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[st
 
 
 def _expression(declared: PublicVariable, method: str) -> str:
-    """Return the expression of a derived variable, which may stand as its method after a ~."""
+    """Return the expression of a derived variable, also from a method that begins with ~."""
     methods = (text[1:] for text in (declared.method, method) if text.startswith("~"))
     return (declared.derived or next(methods, "")).strip()
 
@@ -264,29 +264,29 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 
 
 IDENTIFIER = VariableFacts(kind=Kind.ID)
-"""A column that takes no part in the chain."""
+"""A column outside the chain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """One variable in one or more datasets."""
+    """Content of one variable in one or more datasets."""
 
     kind: Kind
     levels: Mapping[str, int] = field(default_factory=dict)
-    """Records with each level that occurs; none of numbers."""
+    """Records of each level; empty for numbers."""
     missing: Mapping[str, int] = field(default_factory=dict)
-    """Records with each missing code that occurs."""
+    """Records of each missing code."""
     low: float | None = None
-    """Smallest number, or day since 1970-01-01; None where there is none."""
+    """Smallest number, or day since 1970-01-01; None without one."""
     high: float | None = None
     decimals: int | None = None
-    """Of the numbers, 0 for whole ones; None where they have no fixed precision."""
+    """Of the numbers, 0 for integers; None without a fixed precision."""
     date_format: str | None = None
     labelling: Labelling | None = None
-    """What a file with labels says of it."""
+    """Labels and codes of a labelled file."""
 
     def with_(self, second: Seen) -> Seen:
-        """Return both datasets together."""
+        """Return the content of both datasets together."""
         some = [seen for seen in (self, second) if seen.low is not None]
         fixed = [seen.decimals for seen in some if seen.decimals is not None]
         return Seen(
@@ -302,7 +302,7 @@ class Seen:
 
 
 class FileFormat(Result):
-    """How to open a dataset; delimiter, encoding and decimal mark are those of CSV files."""
+    """How to open a dataset; delimiter, encoding and decimal mark are for CSV files."""
 
     type: str
     delimiter: str | None = None
@@ -312,9 +312,9 @@ class FileFormat(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class Released:
-    """What all datasets hold: file names, rows of each, format, and the variables in order.
+    """Content of all datasets: file names, rows of each, format, and variables in order.
 
-    ``units`` are the persons of each where a person has several rows, else its rows.
+    ``units`` are the persons of each if persons have several rows, else its rows.
     """
 
     files: tuple[str, ...]
@@ -325,9 +325,9 @@ class Released:
 
 
 def read_released(paths: Sequence[Path], facts: Facts) -> Released:
-    """Read datasets one after the other, and parts of one, so that memory does not grow with them.
+    """Return the content of datasets, which are read one after the other to save memory.
 
-    Files that do not hold what the manifest says are one DataError with every problem.
+    Files that contradict the manifest are one DataError with all problems.
     """
     csv = facts.config.data
     variables: dict[str, Seen] = {}
@@ -335,7 +335,7 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
     for path in paths:
         n_rows = n_units = 0
         for piece in parquet_files(path) or [path]:
-            # a CSV source that was declared to be odd has datasets of the same kind
+            # datasets have the declared CSV format of the source
             how = FileOptions(delimiter=csv.delimiter, encoding=csv.encoding)
             raw = read_path(piece, min_rows=1, **(RELEASED | how))
             if variables and set(raw.names) != set(variables):
@@ -358,7 +358,7 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
 
 
 def _persons(raw: RawTable, person: str) -> int:
-    """Return the synthetic persons of a dataset; 0 where no column tells them."""
+    """Return the number of synthetic persons; 0 without a column of persons."""
     return next((int(t.occurs.sum()) for t in raw.texts if t.name == person), 0)
 
 
@@ -373,21 +373,21 @@ def _format(raw: RawTable) -> FileFormat:
 
 
 def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], list[str]]:
-    """Describe every column, and report columns that contradict the manifest."""
+    """Return the content of each column, and columns that contradict the manifest."""
     absent = [step.variable for step in facts.steps if step.variable not in raw.names]
     problems = [f"{path}: column {name!r} of the manifest is missing; run again" for name in absent]
     seen = {}
     for texts in raw.texts:
         try:
-            found = look(texts, facts.variables.get(texts.name, IDENTIFIER))
-            seen[texts.name] = replace(found, labelling=texts.labelling)
+            content = look(texts, facts.variables.get(texts.name, IDENTIFIER))
+            seen[texts.name] = replace(content, labelling=texts.labelling)
         except ValueError as error:
             problems.append(f"{path}: column {texts.name!r} {error}; run again")
     return seen, problems
 
 
 def look(texts: Texts, variable: VariableFacts) -> Seen:
-    """Describe one column of one dataset; raise ValueError if it does not hold its kind."""
+    """Return the content of one column; raise ValueError if it is of another kind."""
     codes = _codes(texts, variable)
     missing = texts.among(codes)
     if variable.kind is Kind.NUMERIC:
@@ -410,7 +410,7 @@ def look(texts: Texts, variable: VariableFacts) -> Seen:
 
 
 def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
-    """Return the missing codes to look for; an empty cell always is one."""
+    """Return the missing codes to look for, always with the empty cell."""
     codes = variable.codes
     if codes is None:
         codes = missing_codes(texts, variable.kind)
@@ -424,7 +424,7 @@ def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
     try:
         numbers = parse(texts.values.filter(pa.array(observed)), texts.format)
     except pa.ArrowInvalid:
-        raise ValueError("is numeric by the manifest and holds other texts") from None
+        raise ValueError("is numeric by the manifest but contains other texts") from None
     written = pa.array(codes, pa.string())
     numeric = parse(written.filter(pa.array(is_number(written, texts.format))), texts.format)
     same = np.isin(numbers, numeric)  # a typed file writes the code -8.0 as -8
@@ -436,12 +436,12 @@ def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
         return Seen(kind=Kind.NUMERIC, missing=counts)
     low, high = float(numbers.min()), float(numbers.max())
     if not np.isfinite([low, high]).all():
-        raise ValueError("holds infinite numbers")
+        raise ValueError("contains infinite numbers")
     return Seen(kind=Kind.NUMERIC, missing=counts, low=low, high=high, decimals=_decimals(numbers))
 
 
 def _counts(texts: Texts, mask: BoolArray) -> dict[str, int]:
-    """Return the records of each text that occurs; an absent value is an empty text."""
+    """Return the records of each text; an absent value is an empty text."""
     mask = mask & texts.occurs
     counts = texts.counts[mask].tolist()
     records: Counter[str] = Counter()
@@ -456,7 +456,7 @@ def _decimals(values: FloatArray) -> int | None:
 
 
 def _days(texts: Texts, observed: BoolArray, form: str | None) -> tuple[FloatArray, str | None]:
-    """Return days since 1970-01-01, and how they are written in a text file."""
+    """Return days since 1970-01-01, and the date format of a text file."""
     native = texts.native
     if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
         return days_of(native.filter(pa.array(observed))), None
@@ -465,5 +465,5 @@ def _days(texts: Texts, observed: BoolArray, form: str | None) -> tuple[FloatArr
         form = next(iter(detect_format(values)), "%Y-%m-%d")
     _, days, wrong = parse_dates(values, form)
     if wrong.any():
-        raise ValueError("is a date by the manifest and holds other texts")
+        raise ValueError("is a date by the manifest but contains other texts")
     return days, form.removeprefix("unpadded:")

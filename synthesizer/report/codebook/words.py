@@ -1,4 +1,4 @@
-"""How the variables of a release were made, in words that a researcher understands."""
+"""How the variables of a release were made, in words for researchers."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from synthesizer.report.record import PublicPath, PublicRule
 
 
 class Imposed(Result):
-    """Sentences on what the data holder imposed on the synthetic records."""
+    """Rules that the data holder imposed on the synthetic records."""
 
     rules: tuple[str, ...]
     """Values that were set."""
     forbidden: tuple[str, ...]
     """Conditions that no record fulfils."""
     structural_zeros: tuple[str, ...]
-    """Combinations that were limited."""
+    """Combinations that were restricted."""
     paths: tuple[str, ...]
-    """What no person does from period to period."""
+    """Changes between periods that do not occur."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -53,8 +53,8 @@ class Level(Row):
     level: str
     label: str
     share: float | None
-    """Of all records of all datasets; 0 for what the configuration lists and no record has, null
-    for labelled numbers."""
+    """Of all records of all datasets; 0 for declared levels without records, null for labelled
+    numbers."""
 
 
 class Code(Row):
@@ -76,7 +76,7 @@ class Making(Result):
     """How a variable was made."""
 
     how: str
-    """drawn, independent, kept, derived, constant, numbered, or whole: made with all categories."""
+    """drawn, independent, kept, derived, constant, numbered, or whole (with the whole dataset)."""
     words: str
     model: str | None = None
     base: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Described(Row):
 
     name: str
     label: str
-    """Empty where the configuration has none, as ``unit``."""
+    """Empty without one, like ``unit``."""
     unit: str
     kind: Kind
     decimals: int | None
@@ -101,13 +101,13 @@ class Described(Row):
     missing: tuple[Code, ...]
     made: Making
     not_modelled_with: tuple[str, ...]
-    """Variables whose association with it was not modelled directly."""
+    """Variables that were not modelled together with it."""
 
 
 def imposed(facts: Facts) -> Imposed:
-    """Return what was imposed on every record.
+    """Return the rules that all records follow; empty if records were not drawn from models.
 
-    Nothing where records were made that no model drew: these may break the rules, see `limits`.
+    Such records may break the rules, see `limits`.
     """
     return _imposed(facts) if facts.is_modelled else _NOTHING
 
@@ -116,7 +116,7 @@ _NOTHING = Imposed(rules=(), forbidden=(), structural_zeros=(), paths=())
 
 
 def limits(facts: Facts) -> tuple[str, ...]:
-    """Return the same sentences as limits of what may be changed."""
+    """Return the same sentences for records that may break the rules."""
     return _imposed(facts).sentences
 
 
@@ -149,16 +149,16 @@ def _imposed(facts: Facts) -> Imposed:
 
 
 def _structural_zeros(facts: Facts) -> Iterator[str]:
-    limited = "were limited: others than those that the data holder's setting allows were not drawn"
+    limited = "were restricted to those that the data holder's setting allows"
     for names in facts.config.structural_zeros:
         if not isinstance(names, str) and names and facts.knows(names):
             yield f"Combinations of {listed(names)} {limited}."
     if "auto" in facts.config.structural_zeros:
-        yield f"Combinations of two or three variables of which most cannot occur {limited}."
+        yield f"Combinations of two or three variables, most of which cannot occur, {limited}."
 
 
 def is_public(expression: str, facts: Facts) -> bool:
-    """Whether an expression can be read, and names released variables only."""
+    """Whether an expression is valid, and names released variables only."""
     try:
         return facts.knows(Expression.parse(expression).names)
     except SynthesizerError:
@@ -166,42 +166,43 @@ def is_public(expression: str, facts: Facts) -> bool:
 
 
 def _rules(facts: Facts) -> Iterator[PublicRule]:
-    """Yield the rules that speak of released variables only."""
+    """Yield the rules that name released variables only."""
     for rule in facts.config.rules:
         if is_public(rule.always or rule.condition, facts) and facts.knows(rule.then.keys()):
             yield rule
 
 
 def _path(path: PublicPath) -> Iterator[str]:
-    """Yield what does not happen from one row of a person to the next."""
+    """Yield sentences on changes from one row of a person to the next that do not occur."""
     states = path.absorbing
     if states:
         each = f"each of {listed(states, most=len(states))}" if len(states) > 1 else states[0]
-        yield f"{path.variable}: {each} is never left again."
+        yield f"{path.variable}: {each} is final."
     for before, after in path.never:
         yield f"{path.variable}: {before} is never followed by {after}."
     if path.non_decreasing:
-        yield f"{path.variable}: never falls from one period to the next."
+        yield f"{path.variable}: never decreases from one period to the next."
 
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return what codebooks say, by what it is about: ``sentences.yaml`` beside this file.
+    """Return the sentences of ``sentences.yaml`` by part.
 
-    Extensions add to it by a ``codebook.yaml``: cautions first, other sentences at the end.
+    Extensions add a ``codebook.yaml``: cautions at the start, other sentences at the end.
     """
-    said = packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
+    parts = packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
     for name, text in texts_of("codebook.yaml"):
-        for part, own in parse_yaml(text, origin=f"codebook.yaml of {name!r}").items():
-            if isinstance(own, list) and isinstance(said.get(part), list):
-                said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
-    return said
+        for part, added in parse_yaml(text, origin=f"codebook.yaml of {name!r}").items():
+            present = parts.get(part)
+            if isinstance(added, list) and isinstance(present, list):
+                parts[part] = [*added, *present] if part == "cautions" else [*present, *added]
+    return parts
 
 
 def holds(when: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether names of facts, with commas between them and perhaps "not", are all true.
+    """Return whether all conditions are true: names of facts, some after "not", with commas.
 
-    A fact that is not there is not true: that of an extension that took no part.
+    A missing fact is false, such as that of an extension without a part in the run.
 
     Examples
     --------
@@ -215,29 +216,32 @@ def holds(when: str, facts: Mapping[str, Any]) -> bool:
 def written_words(
     part: str | Sequence[str | Mapping[str, str]], facts: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Yield the sentences of a part whose conditions hold, with the facts in them."""
+    """Yield the sentences of a part with true conditions, with their facts."""
     for entry in sentences()[part] if isinstance(part, str) else part:
         pairs = {"": entry} if isinstance(entry, str) else entry
         yield from (text.format_map(facts) for when, text in pairs.items() if holds(when, facts))
 
 
-def of_trees(tilted: Sequence[str], *, others: bool, even: bool) -> dict[str, Any]:
-    """Return how trees drew variables, if any did, and what intervals assume (``narrow``)."""
+def of_trees(regressed: Sequence[str], *, others: bool, even: bool) -> dict[str, Any]:
+    """Return facts on the trees of a release, and the assumptions of intervals (``narrow``).
+
+    ``regressed`` are the variables with leaf regression.
+    """
     named = {
-        "trees": bool(tilted) or others,
-        "tilted": listed(tilted),
-        "untilted": others and ("Other trees" if tilted else "Trees"),
+        "trees": bool(regressed) or others,
+        "leaf_regression": listed(regressed),
+        "no_leaf_regression": others and ("Other trees" if regressed else "Trees"),
         "even": even,
     }
     return named | {"narrow": " ".join(written_words("narrow", named))}
 
 
-_FEW = 6
-"""So many predictors are named in the sentence; the list beside it names all."""
+_MAX_NAMES = 6
+"""Predictors in a sentence; the list below has all."""
 
 
-def tilted(facts: Facts, released: Released) -> list[str]:
-    """Return the columns whose draws from trees were tilted."""
+def with_leaf_regression(facts: Facts, released: Released) -> list[str]:
+    """Return the columns whose trees have leaf regression."""
     return [
         name
         for name, trees in facts.trees.items()
@@ -246,9 +250,9 @@ def tilted(facts: Facts, released: Released) -> list[str]:
 
 
 def making(
-    name: str, step: ColumnStep | None, facts: Facts, *, has_missing: bool, is_tilted: bool
+    name: str, step: ColumnStep | None, facts: Facts, *, has_missing: bool, leaf_regression: bool
 ) -> Making:
-    """Return how a variable was made; ``step`` is None for what takes no part in the chain."""
+    """Return how a variable was made; ``step`` is None for variables outside the chain."""
     how = _how(name, step, facts)
     career = facts.career if how == "time" else ""
     named: dict[str, Any] = (
@@ -261,7 +265,7 @@ def making(
             "unit": facts.unit,
             "of_career": f" ({career})" if career else "",
             "has_missing": has_missing,
-            "tilted": is_tilted,
+            "leaf_regression": leaf_regression,
             "drawn_after": name in facts.drawn_after,
             **dict.fromkeys(("alone", "given"), False),
         }
@@ -271,12 +275,11 @@ def making(
     if step is not None and how != "whole":
         named |= _of_step(step, facts, how)
         parts = [
-            f"Where {rule.condition}, it is set to {rule.then[step.of]}."
+            f"If {rule.condition}, it is set to {rule.then[step.of]}."
             for rule in _rules(facts)
             if step.of in rule.then
         ]
-        own = ("model", "base", "predictors", "options")
-        shown = {key: getattr(step, key) for key in own}
+        shown = {key: getattr(step, key) for key in ("model", "base", "predictors", "options")}
     words = " ".join([*written_words("variable", named), *parts])
     return Making(how=_HOW[how], words=words, **shown)
 
@@ -284,7 +287,7 @@ def making(
 _HOW = {"time": "derived", "label": "constant"} | {
     how: how for how in ("drawn", "independent", "kept", "derived", "constant", "numbered", "whole")
 }
-"""How variables are made, by the name that the sentences have for it."""
+"""How variables are made, by the name in the sentences."""
 
 
 def _how(name: str, step: ColumnStep | None, facts: Facts) -> str:
@@ -301,7 +304,7 @@ def _how(name: str, step: ColumnStep | None, facts: Facts) -> str:
 
 
 def _of_step(step: ColumnStep, facts: Facts, how: str) -> dict[str, Any]:
-    """Return the models and predictors of a step in words."""
+    """Return the facts of a step: models and predictors in words."""
     variable = facts.variables[step.variable]
     is_drawn = how in ("drawn", "independent")
     is_alone = how == "independent" or not (step.predictors or step.closest)
@@ -320,7 +323,7 @@ def _of_step(step: ColumnStep, facts: Facts, how: str) -> dict[str, Any]:
 
 
 def _models(step: ColumnStep) -> str:
-    """Name the model, and those that it wraps."""
+    """Return the model, and those inside it, in words."""
     names = [step.model, *step.base]
     words = [*step.in_words, *[""] * len(names)]
     outer, *inside = (
@@ -330,34 +333,32 @@ def _models(step: ColumnStep) -> str:
 
 
 def _model(name: str, in_words: str | None) -> str:
-    """Return a model's own words for itself; models of other packages have a name only."""
-    return in_words or (
-        f"the model {name!r} (an extension that is no part of the synthesizer package)"
-    )
+    """Return the words of a model; for models of other packages the name."""
+    return in_words or (f"the model {name!r} (of an extension of the synthesizer package)")
 
 
 def _inputs(step: ColumnStep, facts: Facts) -> str:
     predictors = step.predictors
-    if len(predictors) <= _FEW and step.closest is None:
+    if len(predictors) <= _MAX_NAMES and step.closest is None:
         return ", ".join(predictors) or "other variables"
     order = [earlier_step.variable for earlier_step in facts.steps]
     earlier = order[: order.index(step.variable)]
     if step.closest is not None:
         return (
-            f"the {step.closest} that go with it most closely, of the {len(earlier)} variables "
-            "that were made before it; relations with the others are kept as far as these tell them"
+            f"the {step.closest} most closely associated of the {len(earlier)} earlier variables; "
+            "relations with the others are preserved as far as they follow from these"
         )
     if set(predictors) == set(earlier):
-        return f"the {len(earlier)} variables that were made before it"
-    return f"{len(predictors)} of the variables that were made before it"
+        return f"all {len(earlier)} earlier variables"
+    return f"{len(predictors)} of the earlier variables"
 
 
 def unmodelled(facts: Facts) -> dict[str, list[str]]:
-    """Return, for each variable, those whose association with it was not modelled directly.
+    """Return, for each variable, those that were not modelled together with it.
 
     Two variables are modelled together if the later one was drawn from the earlier one, if one of
-    them tells the strata, or if both are copies. What is computed or constant is left out: its
-    associations follow from its inputs. Where no model was fitted nothing was left out of one.
+    them is a stratum, or if both are copies. Computed and constant variables are left out, since
+    their associations follow from their inputs; so are datasets without fitted models.
     """
     drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
     apart: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
@@ -381,7 +382,8 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
 
 def described(released: Released, facts: Facts) -> Iterator[Described]:
     """Yield the codebook's entry of each variable, in file order."""
-    rows, apart, leaning = sum(released.rows), unmodelled(facts), tilted(facts, released)
+    rows, apart = sum(released.rows), unmodelled(facts)
+    regressed = with_leaf_regression(facts, released)
     steps = {step.variable: step for step in facts.steps}
     for name, seen in released.variables.items():
         variable = _as_written(facts.variables.get(name, IDENTIFIER), seen)
@@ -401,25 +403,25 @@ def described(released: Released, facts: Facts) -> Iterator[Described]:
                 steps.get(name),
                 facts,
                 has_missing=bool(codes),
-                is_tilted=name in leaning,
+                leaf_regression=name in regressed,
             ),
             not_modelled_with=tuple(apart.get(name, ())),
         )
 
 
 def _as_written(variable: VariableFacts, seen: Seen) -> VariableFacts:
-    """Return the facts with codes and labels as a file with labels has them, where it is one.
+    """Return the facts with codes and labels of a labelled file.
 
-    It may hold the missing code 98 as .a, and have no labels for texts: these are told here.
+    Such a file may have the missing code 98 as .a, and no labels for texts.
     """
     about = seen.labelling
     if about is None:
         return variable
-    said = variable.declared
-    changed: dict[str, Any] = {"label": said.label or about.label}
+    declared = variable.declared
+    changed: dict[str, Any] = {"label": declared.label or about.label}
     if not about.is_text:
         changed |= {"level_labels": about.labels, "missing": about.missing}
-    return replace(variable, declared=said.model_copy(update=changed))
+    return replace(variable, declared=declared.model_copy(update=changed))
 
 
 def _range(seen: Seen) -> Range | None:
@@ -436,7 +438,7 @@ def _range(seen: Seen) -> Range | None:
 
 
 def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -> Iterator[Level]:
-    """Yield the levels that occur, in the order of the configuration; of a public list all."""
+    """Yield the levels that occur, in the order of the configuration; all of a public list."""
     labels = variable.declared.level_labels
     labelled = [level for level in labels if level not in missing]
     if not seen.kind.is_coded:
@@ -452,7 +454,7 @@ def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -
 
 
 def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
-    """Yield the codes that occur, and those the configuration lists in another spelling too."""
+    """Yield the codes that occur, and declared codes that do not."""
     numeric = {finite_number(code) for code in seen.missing} - {None}
     declared = [
         code

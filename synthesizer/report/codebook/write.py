@@ -1,10 +1,9 @@
-"""The codebook that goes to researchers: typed content, ``codebook.json``, and a page of the same.
+"""The codebook for researchers: typed content, ``codebook.json``, and a page.
 
-It holds no number computed from confidential data but one that the steward may publish, the number
-of records (`output: {publish_rows: true}`): it is made from the datasets themselves
-(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`). Levels and extremes of
-the datasets are drawn from the confidential ones, so `measures.risk.rare_values` tells the steward
-which of them few persons have.
+Its source are the released datasets (`codebook.datasets`) and the public part of the manifest. The
+only number of the confidential data is the number of records, if the steward publishes it
+(`output: {publish_rows: true}`). Levels and extremes of the datasets are those of confidential
+records, so `measures.risk.rare_values` reports the rare ones to the steward.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ from synthesizer.report.page import fragment, render
 from synthesizer.report.record import Manifest, PublicManifest, manifest_in
 
 PURPOSE = (
-    "To go with the synthetic datasets where these are released. Every number here was computed "
-    "from the synthetic datasets or set or published by the data holder."
+    "This codebook belongs to the synthetic datasets and is released with them. All numbers were "
+    "computed from the synthetic datasets, or set or published by the data holder."
 )
 
 
@@ -78,24 +77,23 @@ class Synthesis(Imposed):
     words: tuple[str, ...]
     """Paragraphs."""
     kept: tuple[str, ...]
-    """Variables whose values are the confidential ones."""
+    """Variables with the confidential values."""
     strata: tuple[str, ...]
     proper: bool
     lead: str
     """The same in one sentence."""
     modelled: bool
-    """Whether every record was drawn from fitted models, even if it changed later."""
+    """Whether all records were drawn from fitted models, even if changed later."""
     even: bool | None
-    """Whether draws of trees were spread evenly; None where no tree was used, inside another model
-    neither."""
+    """Whether draws of trees were spread evenly; None without trees."""
     after: tuple[str, ...]
-    """What was done to every dataset in the end."""
+    """Last steps on each dataset."""
     packages: Mapping[str, str]
     """Versions."""
 
 
 class ReleaseCodebook(Result):
-    """The content of ``codebook.json``, which the page shows and adds nothing to."""
+    """The content of ``codebook.json`` and of the page."""
 
     format: Literal[1] = 1
     purpose: str = PURPOSE
@@ -112,8 +110,8 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
     facts = facts_of(manifest)
     if not facts.steps or not paths:
         raise DataError(
-            "manifest.json does not list datasets and the chain that made them; write the result "
-            "again with 'synthesizer run'"
+            "manifest.json does not list datasets and their chain of models; make the result again "
+            "with 'synthesizer run'"
         )
     released = read_released(paths, facts)
     facts = facts.only(released.variables)
@@ -123,7 +121,7 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
         synthesis=Synthesis(
             **dict(imposed(facts)),
             words=tuple(written_words("synthesis", named)),
-            kept=tuple(facts.kept),
+            kept=tuple(facts.copied),
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
             lead=" ".join(written_words("lead", named)),
@@ -139,16 +137,16 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
 
 
 NAMES = ("codebook.html", "codebook.json")
-"""The files that are written."""
+"""Names of the files."""
 
 
 def is_result(path: Path) -> bool:
-    """Tell whether a path is the result directory of a run, not a data file."""
-    return os.path.isfile(path / "manifest.json")  # False, too, where no name may be so long
+    """Return whether a path is the result directory of a run, not a data file."""
+    return os.path.isfile(path / "manifest.json")  # False also for names that are too long
 
 
 def run_codebook(run: Path) -> ReleaseCodebook:
-    """Return the codebook of a finished run, whose datasets are those that its manifest lists."""
+    """Return the codebook of a finished run, with the datasets of its manifest."""
     manifest = manifest_in(run)
     if manifest is None:
         raise DataError(
@@ -159,9 +157,9 @@ def run_codebook(run: Path) -> ReleaseCodebook:
 
 
 def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write the codebook of a finished run into another directory, whole or not at all.
+    """Write the codebook of a finished run into another directory; all files or none.
 
-    The directory is made if it is not there.
+    A missing directory is made.
     """
     _check_output(run, out, overwrite=overwrite)
     texts = {out / name: text for name, text in _texts(run_codebook(run)).items()}
@@ -170,9 +168,9 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
 
 
 def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
-    """Write the codebook into the directory of a run that is being written; return the names.
+    """Write the codebook into the directory of an unfinished run; return the file names.
 
-    The manifest lists the datasets that are in ``work`` already.
+    ``work`` contains the datasets of the manifest.
     """
     paths = [work / name for name in manifest.datasets]
     for name, text in _texts(release_codebook(manifest.public, paths)).items():
@@ -181,9 +179,9 @@ def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
 
 
 def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
-    """Return the text of every file."""
+    """Return the text of each file."""
     content = json.dumps(plain(codebook), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    # half a surrogate pair, from an escape in the configuration, cannot be written to a file
+    # a single surrogate, from an escape in the configuration, cannot be written to a file
     sound = content.encode("utf-8", "replace").decode("utf-8")
     return dict(zip(NAMES, (codebook_page(codebook), sound), strict=True))
 
@@ -191,25 +189,25 @@ def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
 def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
     if out.resolve() == run.resolve():
         raise OutputError(
-            f"{out}: is the result itself, whose files are listed in its manifest; name another "
+            f"{out}: is the directory of the run, whose manifest lists its files; name another "
             "directory (-o)"
         )
     check_inside(out, NAMES, overwrite=overwrite)
 
 
 def _verified(run: Path, manifest: Manifest) -> list[Path]:
-    """Return the datasets, after a look whether they are those that the manifest lists."""
+    """Return the datasets, if they are those of the manifest."""
     names = manifest.datasets
     hashes = {file.name: file.sha256 for file in manifest.files}
     problems = _unlisted(run, names)
     for name in names:
         path = run / name
         if not path.is_file():
-            problems.append(f"{path}: is missing, the result is not complete; run again")
+            problems.append(f"{path}: is missing, so the result is incomplete; run again")
         elif sha256(path) != hashes[name]:
             problems.append(
-                f"{path}: is not the file that manifest.json lists; the codebook would describe "
-                "something else: restore the file or run again"
+                f"{path}: differs from the file of manifest.json, so the codebook would be wrong; "
+                "restore the file or run again"
             )
     if problems:
         raise DataError(problems)
@@ -217,17 +215,17 @@ def _verified(run: Path, manifest: Manifest) -> list[Path]:
 
 
 def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
-    """Say which datasets lie in the directory of a result and are not in its list."""
+    """Return the datasets of a result directory that its manifest does not list."""
     datasets = sorted(path.name for path in run.glob("synthetic_*") if path.is_file())
     return [
-        f"{run / 'manifest.json'}: files: does not list {name!r}, which is in the directory; the "
-        "codebook would leave it out: restore the entry, or take the file out"
+        f"{run / 'manifest.json'}: files: does not list {name!r}, which is in the directory; "
+        "restore the entry, or remove the file"
         for name in datasets
         if names and name not in names
     ]
 
 
-_BANNER = "Codebook of synthetic data, to go with the datasets where these are released."
+_BANNER = "Codebook of synthetic data, for release with the datasets."
 _KINDS = {
     Kind.CATEGORICAL: "categories",
     Kind.ORDERED: "ordered categories",
@@ -238,20 +236,20 @@ _KINDS = {
 }
 _HOW = {
     "drawn": "drawn by a model",
-    "independent": "drawn alone",
+    "independent": "drawn independently",
     "kept": "copied: not synthetic",
     "derived": "computed",
     "constant": "constant",
-    "numbered": "numbered anew",
-    "whole": "made with the whole dataset, not modelled",
+    "numbered": "new running numbers",
+    "whole": "made with the whole dataset, without a model",
 }
-_MOST_FILES = 20
-_MOST_LEVELS = 200
-_FOLDED = 12
-"""Longer lists of levels open on demand."""
-_MOST_NAMES = 30
-_IN_WORDS = 6
-"""So many predictors are named in the sentence above the table."""
+_MAX_FILES = 20
+_MAX_LEVELS = 200
+_MAX_OPEN = 12
+"""Levels up to which their list is open."""
+_MAX_NAMES = 30
+_MAX_IN_SENTENCE = 6
+"""Predictors in the sentence above the table."""
 
 
 def codebook_page(codebook: ReleaseCodebook) -> str:
@@ -274,7 +272,7 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
 
 
 def _banner(codebook: ReleaseCodebook) -> str:
-    """Say what the page belongs to; whether it may be released is no matter of a codebook."""
+    """Return the banner of the page."""
     if not codebook.synthesis.modelled:
         return f"{_BANNER} Records may be real."
     return _BANNER
@@ -282,12 +280,12 @@ def _banner(codebook: ReleaseCodebook) -> str:
 
 def _datasets(codebook: ReleaseCodebook) -> Section:
     files, rows = codebook.datasets.files, codebook.datasets.rows
-    first = f"The first {_MOST_FILES} of {len(files):,} files"
+    first = f"The first {_MAX_FILES} of {len(files):,} files"
     table = DataTable(
-        caption="Files" if len(files) <= _MOST_FILES else first,
+        caption="Files" if len(files) <= _MAX_FILES else first,
         columns=["file", "records"],
         forms=["text", "count"],
-        rows=[*zip(files, rows, strict=True)][:_MOST_FILES],
+        rows=[*zip(files, rows, strict=True)][:_MAX_FILES],
     )
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
@@ -303,8 +301,8 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
 
 def _format(form: FileFormat) -> str:
     writing = writing_of(form.type)
-    own = {} if writing is None else {kind: text for kind, (text, _) in writing.told.items()}
-    kinds = sentences()["files"] | own
+    labelled = {} if writing is None else {kind: text for kind, (text, _) in writing.told.items()}
+    kinds = sentences()["files"] | labelled
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     text: str = kinds.get(form.type, kinds["text"])
     return text.format(
@@ -315,10 +313,10 @@ def _format(form: FileFormat) -> str:
     )
 
 
-@section("cautions", "What not to conclude", "Read this before you use the data.")
+@section("cautions", "Cautions", "Read this before you use the data.")
 def _cautions(codebook: ReleaseCodebook) -> Iterator[Block]:
-    if kept := codebook.synthesis.kept:
-        text = f"Not synthetic, but copied from the confidential data: {listed(kept, _MOST_NAMES)}."
+    if copied := codebook.synthesis.kept:
+        text = f"Not synthetic, copied from the confidential data: {listed(copied, _MAX_NAMES)}."
         yield Note(text, "alert")
     for caution in codebook.cautions:
         yield el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
@@ -327,10 +325,10 @@ def _cautions(codebook: ReleaseCodebook) -> Iterator[Block]:
 @section(
     "variables",
     "Variables",
-    "Ranges, levels and shares are those of the synthetic datasets, all taken together.",
+    "Ranges, levels and shares are those of all synthetic datasets together.",
 )
 def _overview(variables: Sequence[Described]) -> Iterator[Block]:
-    """Yield a table with a line for each variable, linked to its entry."""
+    """Yield a table of the variables with links to their entries."""
     labels = [variable.label for variable in variables]
     columns = [
         *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
@@ -362,7 +360,7 @@ def _values(variable: Described) -> str:
 
 
 def _exact(value: int | float | str) -> str:
-    """Write an end of a range with all its digits, since readers look it up."""
+    """Return an end of a range with all digits."""
     if isinstance(value, str):
         return value
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
@@ -385,17 +383,17 @@ def _facts(variable: Described) -> Markup:
     making = variable.made
     values = _values(variable) if variable.range else ""
     options = (f"{key} {_option(value)}" for key, value in making.options.items())
-    many = len(making.predictors) > _IN_WORDS
+    many = len(making.predictors) > _MAX_IN_SENTENCE
     rows = {
         "kind": _kind(variable),
         "range": f"{values} {variable.unit}".strip() if values else "",
         "unit": "" if values else variable.unit,
-        "dates are written": variable.date_format,
+        "date format": variable.date_format,
         "model": making.model,
-        "models inside it": listed(making.base, _MOST_NAMES),
+        "models inside it": listed(making.base, _MAX_NAMES),
         "options of the model": ", ".join(options),
-        "predictors": listed(making.predictors if many else (), _MOST_NAMES),
-        "association not modelled with": listed(variable.not_modelled_with, _MOST_NAMES),
+        "predictors": listed(making.predictors if many else (), _MAX_NAMES),
+        "association not modelled with": listed(variable.not_modelled_with, _MAX_NAMES),
     }
     body = [
         el("tr", {}, el("th", {"scope": "row"}, name), el("td", {}, text))
@@ -410,13 +408,13 @@ def _option(value: object) -> str:
 
 
 def _level_tables(variable: Described) -> Iterator[Markup]:
-    """Yield the levels, folded where they are many, and the missing codes."""
+    """Yield the levels, folded if there are many, and the missing codes."""
     levels = variable.levels
     if levels:
-        table = fragment(_codes("Levels", "level", levels[:_MOST_LEVELS]))
-        n_more = len(levels) - _MOST_LEVELS
-        more = [el("p", {}, f"and {n_more:,} more; codebook.json lists all.")] if n_more > 0 else []
-        if len(levels) > _FOLDED:
+        table = fragment(_codes("Levels", "level", levels[:_MAX_LEVELS]))
+        n_more = len(levels) - _MAX_LEVELS
+        more = [el("p", {}, f"and {n_more:,} more; codebook.json has all.")] if n_more > 0 else []
+        if len(levels) > _MAX_OPEN:
             summary = el("summary", {}, plural(len(levels), "level"))
             table = el("details", {"class": "short"}, summary, table, *more)
         yield table
@@ -439,15 +437,15 @@ def _share(entry: Level | Code) -> str:
 def _synthesis(codebook: ReleaseCodebook) -> Section:
     synthesis = codebook.synthesis
     blocks: list[Block] = [Words(synthesis.words)]
-    for title, said in (
-        ("Rules that every record follows", synthesis.rules),
+    for title, rules in (
+        ("Rules that all records follow", synthesis.rules),
         ("Combinations that do not occur", synthesis.forbidden),
-        ("Combinations that were limited", synthesis.structural_zeros),
+        ("Restricted combinations", synthesis.structural_zeros),
         ("Rules from one period to the next", synthesis.paths),
-        ("What was done to every dataset in the end", synthesis.after),
+        ("Last steps on each dataset", synthesis.after),
     ):
-        if said:
-            items = [el("li", {}, sentence) for sentence in said]
+        if rules:
+            items = [el("li", {}, sentence) for sentence in rules]
             blocks += [el("h3", {}, title), el("ul", {}, *items)]
     if synthesis.packages:
         versions = ", ".join(f"{name} {version}" for name, version in synthesis.packages.items())
@@ -464,9 +462,9 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
 def _analysis(codebook: ReleaseCodebook) -> Iterator[Block]:
     how = codebook.analysis
     if not how.applies:
-        yield Note("No valid standard errors from this release.", "alert")
+        yield Note("This release does not permit valid standard errors.", "alert")
     yield Words([*how.words, *([f"Source: {how.source}."] if how.source else [])])
     if how.code:
         yield Heading("Example in Python")
-        yield Words(["With the package that made these data. Other programs can use the formula."])
+        yield Words(["With the package of this synthesis. Other programs can use the formula."])
         yield el("div", {"class": "scroll", "tabindex": "0"}, el("pre", {}, how.code))

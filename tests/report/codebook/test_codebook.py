@@ -358,4 +358,4 @@ def test_datasets_that_are_left_out_changed_or_missing_are_refused(run: Path) ->
         file.write("41,f,20,none,1.00,2000-02-28,40\n")
     with pytest.raises(DataError) as caught:
         run_book(run)
-    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]
+    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "differs fr"]

@@ -24,7 +24,7 @@ def test_it_says_for_whom_it_is_and_is_sound(tmp_path: Path) -> None:
     ids = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
     links = [str(attrs["href"]) for attrs in found.all("a")]
     assert not [attrs for _, attrs in found.elements if any(_acts(name) for name in attrs)]
-    assert "to go with the datasets where these are released" in page
+    assert "for release with the datasets" in page
     assert '<aside class="banner release"' in page
     assert "confidential: " not in page.lower()
     assert len(set(ids)) == len(ids)
