@@ -7,7 +7,7 @@
     │   └── OptionError      arguments, or options of a model, are wrong; also a ValueError
     ├── DataError            the confidential data cannot be used as they are (exit code 2)
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
-    ├── ModelError           a conditional model cannot be fitted, drawn from or found
+    ├── ModelError           a conditional model is unknown, or cannot be fitted or drawn from
     │   └── RuleError        no allowed value is left under the rules (structural zeros)
     ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
@@ -42,7 +42,7 @@ def in_brief(problems: Sequence[str]) -> list[str]:
 
 
 class Problem(str):
-    """A sentence about what is wrong, with a code and the names it is about, for programs.
+    """A sentence about a problem, with a code and the names concerned, for programs.
 
     Parameters
     ----------

@@ -398,7 +398,7 @@ class _Draft:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
                 if path.exists():
-                    shutil.rmtree(path)  # says why
+                    shutil.rmtree(path)  # raises the reason
             elif path.name != _LOCK:
                 os.unlink(path)
 

@@ -131,7 +131,7 @@ def read_arrow(path: Path, most: int | None) -> pa.Table:
 def with_common_types(table: pa.Table) -> pa.Table:
     """Return a table without the types that few functions of Arrow know, such as views of texts.
 
-    What the source says beside its data (metadata) may list levels, and stays out.
+    Metadata of the source may list levels, and are left out.
     """
     types = pa.schema([(field.name, _common(field.type)) for field in table.schema])
     return pa.table([c.cast(f.type) for c, f in zip(table.columns, types, strict=True)], types)

@@ -8,10 +8,10 @@ import pytest
 from synthesizer.measures.figure import Figure, conclusion, conclusions, side_of
 from synthesizer.measures.risk.comparable import wilson
 
-MORE, AS_MUCH = "tell more than the distribution", "tell as much as the distribution"
-LESS = "who knows only how the target is distributed guesses better"
-SOMETHING, NOTHING = "the keys tell something", "the keys tell nothing"
-MISLED, TOO_FEW = "the keys mislead", "too few to tell on which side"
+MORE, AS_MUCH = "reveal more than the distribution", "reveal as much as the distribution"
+LESS = "the distribution of the target alone allows better guesses"
+SOMETHING, NOTHING = "the keys help", "the keys do not help"
+MISLED, TOO_FEW = "the keys mislead", "too few records"
 
 
 def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
@@ -60,5 +60,5 @@ def test_figures_of_which_the_same_follows_share_a_sentence():
     above = [figure(0.5, 0.3, mark, name) for mark, name in ((0.2, "CAP"), (0.3, "TCAP"))]
     below = figure(0.25, 0.3, 0.2, "CAP-U")
     first, second = conclusions([above[0], below, figure(None, 0.3, 0.2), above[1]])
-    assert first.startswith("CAP and TCAP lie above the baseline (the data tell more")
+    assert first.startswith("CAP and TCAP lie above the baseline (the data reveal more")
     assert second == conclusion(below)

@@ -77,7 +77,7 @@ SAMPLES: Final[Mapping[str, BuiltinSample]] = MappingProxyType(
 )
 
 DEFAULT_PERSONS: Final = 2_000
-"""Persons of a simulated sample when the configuration does not say."""
+"""Default number of persons of a simulated sample."""
 
 
 def is_simulated(name: str) -> bool:

@@ -30,7 +30,7 @@ from synthesizer.measures.measure import Case, Measure, seeing
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
 MIN_HOLDERS, MANY_LEVELS = 5, 50
-"""A level or extreme of fewer records, or persons, is rare. A variable with so many levels or more
+"""A level or extreme of fewer records, or persons, is rare. A variable with 50 levels or more
 identifies if it has one level per two records or fewer."""
 
 

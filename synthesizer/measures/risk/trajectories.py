@@ -292,9 +292,9 @@ def _order(careers: IntArray) -> IntArray:
     """Return the states of the spells in order, then zeros."""
     starts = np.column_stack([np.ones(len(careers), dtype=bool), _moves(careers) > 0])
     states = np.zeros(careers.shape, dtype=np.int64)
-    place = np.cumsum(starts, axis=1) - 1
+    last_of_spell = np.cumsum(starts, axis=1) - 1
     person = np.nonzero(starts)[0]
-    states[person, place[starts]] = careers[starts] + 1
+    states[person, last_of_spell[starts]] = careers[starts] + 1
     return states
 
 

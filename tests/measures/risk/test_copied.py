@@ -136,7 +136,9 @@ def test_what_is_kept_in_every_record_is_said():
     assert copied_uniques(rare, made, keys=list(rare)).alarm is None
     coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
     assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
-    assert coarse.gap == "copied uniques: none, as no {record} of the original is unique by town"
+    assert (
+        coarse.gap == "copied uniques: not computed, since no original {record} is unique by town"
+    )
 
 
 def checked(made, *, kept=()):

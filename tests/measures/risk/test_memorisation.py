@@ -78,7 +78,10 @@ def test_parameters_alone_have_the_gap_of_akaike() -> None:
 
 @pytest.mark.parametrize(
     ("levels", "cart", "low", "high"),
-    [(2, {"min_leaf": 750}, -0.01, 0.02), (20, {"min_leaf": 1, "cap": 1}, 0.3, 2 * np.log(750))],
+    [
+        (2, {"min_leaf": 750}, -0.01, 0.02),
+        (20, {"min_leaf": 1, "min_effective_rows": 1}, 0.3, 2 * np.log(750)),
+    ],
 )
 def test_large_groups_remember_nobody_and_small_ones_many(levels, cart, low, high) -> None:
     result = of_run(noise(1500, levels, 1), models={"cart": cart})

@@ -11,7 +11,7 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
-    REPEATS,
+    REPEATS_P_VALUE,
     Look,
     difference,
     near_verbatim,
@@ -111,7 +111,7 @@ def test_counts_are_those_of_slow_code():
     assert (found.repeats, found.repeats_outside) == (points.max(), others.max())
     # so many records of one person that chance, as outside, gives them to none of 1,000 files
     rate = 1 - 1 / np.mean([n for n in others if n])
-    tail = log(REPEATS / sum(points > 0)) / log(rate)
+    tail = log(REPEATS_P_VALUE / sum(points > 0)) / log(rate)
     assert found.repeats_by_chance == max(1 + ceil(tail), 2 * others.max() + FEW_REPEATS)
     assert 1 + ceil(tail) > 2 * others.max() + FEW_REPEATS
 

@@ -59,10 +59,10 @@ def halves(by, *, is_large):
         ({"suda": filled(SudaResult, max_size=2)}, ("up to 2 of 3 keys",)),
         ({"suda": filled(SudaResult, max_size=3)}, ()),
         ({"suda": filled(SudaResult, max_size=4)}, ()),
-        (halves("a", is_large=False), ("'a' has 20 {records} in both parts",)),
+        (halves("a", is_large=False), ("'a' has 20 {records} in both halves",)),
         (halves("a", is_large=True), ()),
         (halves(None, is_large=False), ()),
-        ({"tolerance": Tolerance(absolute=1)}, ("'t' need groups",)),
+        ({"tolerance": Tolerance(absolute=1)}, ("'t' are left out",)),
     ],
 )
 def test_warnings_begin_at_their_limits(results, said):

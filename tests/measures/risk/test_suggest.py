@@ -77,7 +77,7 @@ def test_no_key_is_another_one_in_other_words():
 def test_nothing_suits():
     found = suggest(Table([Column(Variable(name="x", kind=Kind.NUMERIC), np.array([0.5, 1.5]))]))
     assert (found.keys, found.target) == ((), None)
-    assert "No keys" in found.reason
+    assert "No suitable keys" in found.reason
 
 
 def spread(name, size, n=600, seed=1):

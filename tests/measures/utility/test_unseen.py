@@ -167,7 +167,7 @@ def test_empty_cells_are_those_of_slow_code():
 
 
 def test_tails_are_those_of_slow_code(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.unseen._SHOWN", 99)
+    monkeypatch.setattr("synthesizer.measures.utility.unseen._MAX_ROWS", 99)
     training, holdout, made, _ = three(600, 9)
     ends = sorted(holdout["pay"].data)[5], sorted(holdout["pay"].data)[-6]
     sides = [

@@ -37,7 +37,7 @@ _READ: Final[Mapping[object, Callable[[str], Any]]] = {
 
 
 def code_list(name: str, kind: Callable[..., R]) -> tuple[R, ...]:
-    """Return the rows of a file in ``lists``, each field of a row as its annotation says."""
+    """Return the rows of a file in ``lists``, with fields of the annotated types."""
     hints = get_type_hints(kind)
     text = files(__package__).joinpath("lists", f"{name}.csv").read_text(encoding="utf-8")
     return tuple(

@@ -124,7 +124,7 @@ def _starts(n: int, years: range, rng: np.random.Generator) -> tuple[Integers, B
 
 
 def _ages(in_stock: Booleans, education: Integers, rng: np.random.Generator) -> Integers:
-    """Return ages at the first period; nobody is too young for the education."""
+    """Return ages at the first period, which are high enough for the education."""
     n = len(education)
     low, mean, shape = p.ENTRANT_AGE
     fresh = low + rng.gamma(shape, mean / shape, n)

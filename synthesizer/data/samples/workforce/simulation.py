@@ -182,7 +182,7 @@ def simulate(
 def problems(
     persons: int, seed: int, first_year: int, last_year: int, block: int = p.BLOCK
 ) -> list[str]:
-    """Say what is wrong with the arguments of `simulate`."""
+    """Yield the problems of the arguments of `simulate`."""
     faults = []
     if not 1 <= persons <= p.MAX_PERSONS:
         faults.append(f"persons ({persons}) must be between 1 and {p.MAX_PERSONS}")
