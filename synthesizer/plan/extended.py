@@ -156,7 +156,7 @@ def plan_extensions(
         request = PlanRequest(context, sections[name], chain, scenarios, is_sound=is_sound)
         answer = hook(request)
         if not _is_answer(answer, request, may_rest=bool(extension_keys()[name].placements)):
-            raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
+            raise ConfigError(f"extension {name!r}: plan returned no Draft of a Planned")
         if (planned := findings.add(answer)) is not None:
             made[name] = planned
             if planned.makes_datasets and not planned.keeps_rules:

@@ -168,7 +168,7 @@ class _Public(BaseModel):
         return {key: value for key, value in content.items() if value is not None}
 
 
-class PublicVariable(_Public):
+class SchemaVariable(_Public):
     """Declaration of a variable."""
 
     label: str = ""
@@ -236,7 +236,7 @@ class PublicConfig(_Public):
     """The public parts of a configuration."""
 
     data: PublicData = PublicData()
-    variables: Mapping[str, PublicVariable] = Field(default_factory=dict)
+    variables: Mapping[str, SchemaVariable] = Field(default_factory=dict)
     method: Any = None
     """A model, or a mapping of variables to models or expressions."""
     strata: tuple[str, ...] = ()

@@ -55,7 +55,7 @@ class Zoo(BaseModel):
     [
         ({"sise": 1}, "sise", "unknown_key", "'size'"),
         ({"size": "x"}, "size: ", "wrong_value", "a map or a list"),
-        ({"pets": [{"kind": "dog"}]}, "pets.1.owner: ", "missing_key", "required"),
+        ({"pets": [{"kind": "dog"}]}, "pets.1.owner: ", "missing_key", "is needed"),
         ({"random_key": "TOLD"}, "random_key", "wrong_value", "a whole number"),
         ({"pets": [{"kind": "cat", "lifes": 3}]}, "pets.1.lifes: ", "unknown_key", "'lives'"),
     ],

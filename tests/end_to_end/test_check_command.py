@@ -171,8 +171,8 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
     ("words", "expected"),
     [
         (["--keys", "sex,`age", "--target="], ["--keys: write names as A,B,C", "--target"]),
-        (["--set", "tau=0.5", "--set", "checks.tau=0.6"], ["--set checks.tau: is there twice"]),
-        (["--set", "keys=[sex]", *KNOWN], ["--set keys: is there twice"]),
+        (["--set", "tau=0.5", "--set", "checks.tau=0.6"], ["--set checks.tau: is given twice"]),
+        (["--set", "keys=[sex]", *KNOWN], ["--set keys: is given twice"]),
         (["--set", "tau=2", "--set", "fits=age ~ (", "--control", "absent.csv", "--out",
           "nowhere/risk.json", "--keys", "sexx", "--set", "weight=w"],
          ["checks.tau", "checks.fits.1", "absent.csv", "nowhere", "'sexx'", "'w'"]),
@@ -210,7 +210,7 @@ def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_pa
         assert kept.read_bytes() == before
     same = call(*files(folder), *KNOWN, "--control", folder / "original.csv")
     assert same.exit_code == 2
-    assert "must be of others" in same.output
+    assert "is one of the other files" in same.output
 
 
 def test_a_failed_fit_loses_nothing_else_and_ends_with_1(folder: Path) -> None:

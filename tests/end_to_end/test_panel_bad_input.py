@@ -31,7 +31,7 @@ def run_with(folder: Path, config: dict[str, Any], data: str, command: str = "ru
 GOOD_CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a gap year": ({"panel": PANEL}, text_of(ROWS), "longer than the usual one"),
     "one period": ({"panel": PANEL}, text_of([r for r in ROWS if r[1] == "1990"]), ""),
-    "two persons": ({"panel": PANEL}, text_of(ROWS[:5]), "2 persons only"),
+    "two persons": ({"panel": PANEL}, text_of(ROWS[:5]), "only 2 persons"),
     "more states than persons": (
         {"panel": PANEL, "variables": {"state": {"kind": "categorical"}}},
         text_of([[*r[:2], f"s{i % 13}", *r[3:]] for i, r in enumerate(ROWS[:20])]),

@@ -135,7 +135,7 @@ def test_a_saved_model_names_its_plugins_and_imports_none(folder):
     command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
     command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
     sys.modules.pop(MODULE)
-    advice = f"unknown model 'hotdeck'.*fitted with plug-ins.*say --plugin {MODULE}"
+    advice = f"unknown model 'hotdeck'.*fitted with plug-ins.*add --plugin {MODULE}"
     assert re.search(advice, command(2, "generate", "model"))
     assert MODULE not in sys.modules
     command(0, "generate", "model", "-m", 2, "-o", "drawn", "--plugin", MODULE)
@@ -186,7 +186,7 @@ def test_a_measure_of_another_package_is_on_screen_page_and_record(measured, tmp
 def test_a_broken_measure_is_named(monkeypatch, tmp_path):
     declare(tmp_path, "broken", "a = json:dumps", "synthesizer.measures")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match="is no tuple"):
+    with pytest.raises(ConfigError, match="is not of type tuple"):
         catalogue.load()
 
 
@@ -208,7 +208,7 @@ def test_measures_come_after_those_that_they_name():
     other = replace(last, compute=lambda case: None, after="cap")
     ordered = [measure.key for measure in catalogue.in_order([*MEASURES.values(), other])]
     assert ordered[ordered.index("cap") + 1] == "last"  # before those of this package
-    with pytest.raises(ConfigError, match="measure 'last': after 'absent', which is none"):
+    with pytest.raises(ConfigError, match="measure 'last': after names 'absent', which is no measure"):
         [*catalogue.in_order([replace(last, after="absent")])]
     circle = [replace(last, after="first"), replace(first, after="last")]
     with pytest.raises(ConfigError, match="measures first, last: each comes after another one"):

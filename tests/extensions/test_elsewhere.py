@@ -85,7 +85,7 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
     ("change", "words"),
     [
         (('endings=(".blanks",)', 'endings=(".csv",)'), "ending '.csv' belongs to another format"),
-        (('keys={"skip"', 'keys={"path"'), "data.path: an extension has this key of the core"),
+        (('keys={"skip"', 'keys={"path"'), "data.path: an extension has a key of the core"),
         (("def count_rows", "def run"), "command 'run' is"),
         (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
         (
@@ -146,7 +146,7 @@ def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path)
     entry.write_text(entry.read_text().replace('name="random_rows"', 'name="rules"'))
     codes, _, errors = run(["plan", "run.yaml"])
     assert codes == [2]
-    assert "rules: an extension has this key of the core" in errors
+    assert "rules: an extension has a key of the core" in errors
 
 
 def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     assert "output.alike: must be true or false (got 'maybe')" in errors
     for wrong, said in (
         ('placements={"none": "data"},', "key 'random_rows': placements failed (KeyError)"),
-        ('placements={"path": "data"},', "data.path: an extension has this key of the core"),
+        ('placements={"path": "data"},', "data.path: an extension has a key of the core"),
     ):
         entry.write_text(text.replace("makes_datasets=True,", wrong))
         options = tmp_path / "synthesizer_random_rows_options.py"
@@ -249,7 +249,7 @@ def test_a_source_that_does_not_do_its_part_is_refused(run: Any, tmp_path: Path)
     ruled = ["--set", "forbid=['age > 90']", "--set", "keep=[sex]"]
     codes, _, errors = run(["plan", "run.yaml", *ruled], ["run", "run.yaml"])
     assert codes == [2, 0], errors
-    assert "forbid: random_rows does not keep to it; take forbid or random_rows out" in errors
+    assert "forbid: random_rows cannot respect it; remove forbid or random_rows" in errors
     assert "keep: random_rows does not keep to it" in errors
     module = tmp_path / "synthesizer_rows.py"
     text = module.read_text()
@@ -277,7 +277,7 @@ FAULTS = (
     ("rows", "return Draft(RandomRowsPlan", "return Draft(None) or (RandomRowsPlan",
      "plan returned no Draft of a Planned"),
     ("random_rows", 'name="random_rows"', 'name="Random Rows"', "small letters, digits and _"),
-    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has this key"),
+    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has a key of the core"),
     ("random_rows", ":RandomRowsOptions", ":Field", "is not a dataclass or model"),
     ("random_rows", "EXTENSION = Extension(", "EXTENSION = Extension(key='a') and Extension(",
      "key must be a Key"),

@@ -79,5 +79,5 @@ def test_existing_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(OutputError, match="exists already"):
         write_starter(Path("persons.csv"), None, overwrite=False)
     write_starter(Path("persons.csv"), None, overwrite=True)
-    with pytest.raises(OutputError, match="no such directory"):
+    with pytest.raises(OutputError, match="directory does not exist"):
         write_starter(Path("persons.csv"), Path("absent/run.yaml"), overwrite=False)

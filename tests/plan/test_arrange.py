@@ -67,7 +67,7 @@ def test_without_a_panel_nothing_is_arranged() -> None:
 def test_long_form() -> None:
     form, notes, table = long_form(career="state", view=["2003"])
     assert isinstance(form, LongForm)
-    assert ["3 persons only" in note for note in notes] == [True]
+    assert ["only 3 persons" in note for note in notes] == [True]
     assert form.frame.times.tolist() == [2001, 2002, 2003]
     assert form.frame.career == "state"
     assert form.facts == {

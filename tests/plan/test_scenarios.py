@@ -55,7 +55,7 @@ def test_a_limit_whose_check_is_off_is_refused() -> None:
         assert needed
         for check in needed:
             off = EVERYTHING | {check: [] if CHECKS[check].several else False}
-            said = f"limits.{key}: the check {check!r} is switched off; switch it on or drop the"
+            said = f"limits.{key}: the check {check!r} is off; switch it on or remove the"
             assert any(problem.startswith(said) for problem in planned(off, **limits)[2]), key
         problems = planned(EVERYTHING, **limits)[2]
         needs = {*measure.needs, *(["view"] if measure.view else [])}

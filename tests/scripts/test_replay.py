@@ -24,7 +24,7 @@ def release(file: pd.DataFrame) -> script.Release:
     return script.Release(script.levels_of(file), m=3, rows=len(file), min_leaf=5)
 
 
-@pytest.mark.parametrize(("random_key", "whole"), [("none", RECORDS), (None, 0)])
+@pytest.mark.parametrize(("key", "whole"), [("none", RECORDS), (None, 0)])
 def test_a_record_is_rebuilt_from_all_others_only_without_a_secret(file, release, key, whole):
     published = release.made(file, key)
     found = [script.rebuilt(release, file, place, published) for place in range(RECORDS)]

@@ -40,7 +40,7 @@ from synthesizer.report.record import (
     DesignEntry,
     PublicConfig,
     PublicManifest,
-    PublicVariable,
+    SchemaVariable,
     StepEntry,
     TreesEntry,
 )
@@ -67,7 +67,7 @@ class VariableFacts:
     codes: tuple[str, ...] | None = None
     """Missing codes to look for; None if unknown."""
     date_format: str | None = None
-    declared: PublicVariable = field(default_factory=PublicVariable)
+    declared: SchemaVariable = field(default_factory=SchemaVariable)
     expression: str = ""
     """Of a derived variable."""
 
@@ -223,8 +223,8 @@ def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[st
     owners = {step.variable: step.of for step in steps}
     variables = {}
     for name, kind in kinds.items():
-        of_owner = config.variables.get(owners.get(name, name), PublicVariable())
-        of_column = config.variables.get(name, PublicVariable())
+        of_owner = config.variables.get(owners.get(name, name), SchemaVariable())
+        of_column = config.variables.get(name, SchemaVariable())
         declared = of_owner.model_copy(update=of_column.model_dump(exclude_unset=True))
         entry = entries.get(name)
         if entry is not None:
@@ -243,7 +243,7 @@ def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[st
     return variables
 
 
-def _expression(declared: PublicVariable, method: str) -> str:
+def _expression(declared: SchemaVariable, method: str) -> str:
     """Return the expression of a derived variable, also from a method that begins with ~."""
     methods = (text[1:] for text in (declared.method, method) if text.startswith("~"))
     return (declared.derived or next(methods, "")).strip()

@@ -142,7 +142,7 @@ def contents(where: Path) -> dict[str, bytes]:
     [
         ("link/x.html", "maps/x.html", "x.html is named twice"),
         ("x.html", "nowhere/x.json", "the directory does not exist"),
-        ("link/../other/report.html", "x.json", "is a file that is read"),
+        ("link/../other/report.html", "x.json", "a directory that is read"),
     ],
 )
 def test_files_that_clash_are_found_before_anything_is_written(

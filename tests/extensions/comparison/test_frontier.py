@@ -58,8 +58,8 @@ def interrupts_at(number: int) -> Callable[[], Any]:
 
 
 def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
-    """Plan and run a grid; ``say`` and ``listening`` are of the run."""
-    shown = {name: options.pop(name) for name in ("say", "listening") if name in options}
+    """Plan and run a grid; ``show`` and ``listening`` are of the run."""
+    shown = {name: options.pop(name) for name in ("show", "listening") if name in options}
     return frontier.run_frontier(plan_frontier(config, vary, **options), **shown)
 
 

@@ -187,7 +187,7 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
     assert (told["sex"]["how"] == "whole") == (start == "mutants")
     planned = content("mixed_plan", genetic=genetic, checks=QUICK, **changes)
     plan = call("plan", write_yaml(folder / "mixed_plan.yaml", planned)).output
-    assert ("models of the last 2 only are fitted" in plan) == (start == "mutants")
+    assert ("only the models of the last 2 are fitted" in plan) == (start == "mutants")
 
 
 def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,7 +235,7 @@ def test_frames_are_households_by_the_configuration() -> None:
     settings = {"keys": ["age", "sex"], "target": "education"}
     frame, made = household_frame(80), household_frame(60, seed=3)
     assert check(frame, made, settings=settings, config=RULES).risk.units == "persons"
-    with pytest.raises(DataError, match="household: needs frames"):
+    with pytest.raises(DataError, match="household: tables of codes do not work here"):
         check(table_of(frame), table_of(made), config={"household": {"id": "sex"}})
 
 
@@ -253,7 +253,7 @@ def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
     text = started(sections=said, ids=("hhid",)).text
     written = yaml.safe_load(text)["household"]
     assert written == {**HOUSEHOLD, **said["household"]}
-    with pytest.raises(ConfigError, match="both say how rows belong together"):
+    with pytest.raises(ConfigError, match="both group the rows"):
         started(sections=said, panel=PanelConfig(person="hhid", time="age"))
     with pytest.raises(ConfigError, match="--set household home: the data have no such column"):
         started(sections={"household": {"id": "home"}})
@@ -266,4 +266,4 @@ def test_other_extensions_that_need_single_rows_are_refused(tmp_path, key, said)
     path = write(tmp_path, household_frame(60), **RULES, **{key: said})
     result = call("plan", path)
     assert result.exit_code == 2
-    assert f"household: does not go with {key}" in " ".join(result.output.split())
+    assert f"household: cannot be used with {key}" in " ".join(result.output.split())

@@ -36,6 +36,6 @@ def test_the_script_imports_no_module_that_nobody_names(
     sys.modules.pop("synthesizer_hotdeck")
     with pytest.raises(typer.Exit):
         runpy.run_path(SCRIPT)["main"](tmp_path / "model", tmp_path / "out", plugin=[])
-    advice = "unknown model 'hotdeck'.*fitted with plug-ins.*say --plugin synthesizer_hotdeck"
+    advice = "unknown model 'hotdeck'.*fitted with plug-ins.*add --plugin synthesizer_hotdeck"
     assert "synthesizer_hotdeck" not in sys.modules
     assert re.search(advice, " ".join(capsys.readouterr().err.split()))

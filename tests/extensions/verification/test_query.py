@@ -144,7 +144,7 @@ def test_another_meaning_has_another_digest():
         ({"partitions": 50.5}, "partitions"),
         ({"formula": "pay ~ __import__('os').system('x')"}, "formula"),
         ({"formula": "pay ~ log(age)"}, "I(log(age))"),
-        ({"formula": None}, "formula: is required"),
+        ({"formula": None}, "formula: is needed"),
         ({"subset": "sex = 'F'"}, "subset"),
         ({"ask": {**INTERVAL, "below": ".inf"}}, "ask.below"),
         ({"ask": {"measure": "interva"}}, "ask"),

@@ -69,7 +69,7 @@ def test_a_ledger_is_bound_to_how_the_file_is_read(files, ledger, schema):
     other = strictly(PublicSchema, {**SCHEMA, "file": {"encoding": "latin-1"}})
     rows = strictly(PublicSchema, {k: v for k, v in SCHEMA.items() if k != "person"})
     for changed in (other, rows):
-        with pytest.raises(SynthesizerError, match="another form"):
+        with pytest.raises(SynthesizerError, match="reads the file differently"):
             answered(files, ledger, changed)
     assert spent(ledger) == 0
 

@@ -128,5 +128,5 @@ def test_which_rules_fit_which_data(proper, keeps):
     assert best in fit
     for rule in rules - fit:  # the refusal names the rule that fits
         (problem,) = kind_problems(rule, proper=proper, keeps=keeps)
-        assert f"rule '{rule}' is" in problem
+        assert f"rule '{rule}' needs" in problem
         assert f"rule '{best}'" in problem

@@ -70,7 +70,7 @@ def test_what_has_no_design_based_fit_is_told(survey):
     kept = compare_fit(survey, alone, "y ~ x", **design)  # by chance, in a synthetic dataset
     assert kept.combined.std_error[1] == pytest.approx(0.056064 * np.sqrt(2), rel=1e-4)
     for columns, how, problem in (
-        ("rap*", {"method": "brr"}, "0 columns are like 'rap"),
+        ("rap*", {"method": "brr"}, "0 columns match 'rap"),
         ("rep*", {"method": "jkn", "rscales": [1, 2]}, "2 rscales for 12 columns"),
         ("rep*", {"method": "brr"}, "1 record without one of the weights"),
     ):

@@ -208,8 +208,8 @@ def code_of(
 
     Examples
     --------
-    >>> from synthesizer.extensions.verification.public_schema import PublicVariable
-    >>> sex = PublicVariable(kind="categorical", levels=("F", "M"), reference="M")
+    >>> from synthesizer.extensions.verification.public_schema import SchemaVariable
+    >>> sex = SchemaVariable(kind="categorical", levels=("F", "M"), reference="M")
     >>> schema = PublicSchema(person="id", variables={"sex": sex})
     >>> code = code_of({"ask": {"measure": "counts", "by": ["sex"]}}, schema).splitlines()
     >>> print(code[-1])

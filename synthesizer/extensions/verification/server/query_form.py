@@ -89,8 +89,8 @@ class QueryForm:
 
     Examples
     --------
-    >>> from synthesizer.extensions.verification.public_schema import PublicVariable
-    >>> age = PublicVariable(kind="numeric", low=15.0, high=90.0)
+    >>> from synthesizer.extensions.verification.public_schema import SchemaVariable
+    >>> age = SchemaVariable(kind="numeric", low=15.0, high=90.0)
     >>> form = QueryForm.new("means", PublicSchema(variables={"age": age}), expert=True)
     >>> form = form.filled({"ask.of": ["age"], "epsilon": ["0.5"]})
     >>> form.content
