@@ -241,7 +241,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
         remedies = dict.fromkeys(e.sentence for e in missing)
         yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
     if any(e.key in HALVES for e in missing):
-        yield "Checks of files need a control: holdout {records}, to which no model was fitted."
+        yield "Checks of files need --control FILE: {records} to which no model was fitted."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
