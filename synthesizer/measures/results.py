@@ -9,14 +9,7 @@ from typing import Any, Self
 from pydantic import Field, PrivateAttr
 
 from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY, Further
-from synthesizer.measures.figure import (
-    Figure,
-    Result,
-    Units,
-    agreeing,
-    in_units,
-    plain,
-)
+from synthesizer.measures.figure import Figure, Result, Units, agreeing, in_units, plain
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult

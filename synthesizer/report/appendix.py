@@ -154,11 +154,7 @@ def _configuration(config: Mapping[str, Any]) -> Iterator[Block]:
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)
 
 
-@section(
-    "figures",
-    "All figures",
-    "All computed figures with meaning and direction.",
-)
+@section("figures", "All figures", "All computed figures with meaning and direction.")
 def figures_section(record: Record) -> Iterator[Block]:
     """Yield all figures with meaning and direction."""
     parts = record.results.risk.scenarios

@@ -15,13 +15,7 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import BaseModel
 
-from synthesizer.measures.figure import (
-    Figure,
-    Row,
-    Units,
-    columns,
-    in_units,
-)
+from synthesizer.measures.figure import Figure, Row, Units, columns, in_units
 from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.report.blocks import (
     Added,

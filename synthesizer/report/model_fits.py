@@ -33,13 +33,7 @@ from synthesizer.report.blocks import (
 )
 from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
 from synthesizer.report.codebook.conclusions import rule_in_words
-from synthesizer.report.expected import (
-    cautions,
-    even_trees,
-    fit_notes,
-    lost_fits,
-    overlap_in_words,
-)
+from synthesizer.report.expected import cautions, even_trees, fit_notes, lost_fits, overlap_in_words
 from synthesizer.report.record import Labels, Record
 
 _ASK = (

@@ -263,9 +263,7 @@ _SUCCESS_MARKS = {
 
 
 @section(
-    "attacks",
-    "Attacks",
-    "Success of attacks on training persons, compared with holdout persons.",
+    "attacks", "Attacks", "Success of attacks on training persons, compared with holdout persons."
 )
 def attacks_section(record: Record) -> Iterator[Block]:
     """Yield risk and success of the attacks."""

@@ -233,8 +233,7 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         list(suda.scores.items()),
     )
     yield row_table(
-        suda.minimal_uniques,
-        "Minimal uniques: smallest sets of keys that make a record unique",
+        suda.minimal_uniques, "Minimal uniques: smallest sets of keys that make a record unique"
     )
 
 

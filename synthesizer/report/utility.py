@@ -30,12 +30,7 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
-from synthesizer.report.expected import (
-    Expected,
-    expected_of,
-    no_tables,
-    tables_of,
-)
+from synthesizer.report.expected import Expected, expected_of, no_tables, tables_of
 from synthesizer.report.page import fragment, from_template
 from synthesizer.report.record import Labels, Record
 
@@ -157,10 +152,7 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
 
 
 def _table(
-    rows: Sequence[TableRow],
-    caption: str,
-    highlight: Sequence[int],
-    labels: Labels | None = None,
+    rows: Sequence[TableRow], caption: str, highlight: Sequence[int], labels: Labels | None = None
 ) -> DataTable:
     """Return the measures of tables of one order; names have their labels, if any."""
     named = (labels or Labels()).variable

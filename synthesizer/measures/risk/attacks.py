@@ -58,10 +58,7 @@ class AttackOptions(Switched):
     """Attacks of an intruder: singling out, linkability, inference."""
 
     attempts: int = Field(
-        5000,
-        ge=10,
-        le=100_000,
-        description="largest number of attempts of each attack",
+        5000, ge=10, le=100_000, description="largest number of attempts of each attack"
     )
 
 
@@ -175,13 +172,7 @@ class Attack(Row):
                 "could be attacked, as many as there are holdout {records}"
             )
         risk = ATTACK_RISK.of(
-            self.risk,
-            self.n,
-            limits,
-            item=self.name,
-            low=self.low,
-            high=self.high,
-            chance=0.0,
+            self.risk, self.n, limits, item=self.name, low=self.low, high=self.high, chance=0.0
         )
         rate = ATTACK_SUCCESS.of(
             self.rate,

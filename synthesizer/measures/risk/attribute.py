@@ -100,9 +100,7 @@ class AttributeValues(Row):
         "counted in DiSCO, of the records whose key occurs in the synthetic data",
     )
     mean_denom: float | None = column(
-        "Mean group",
-        "number",
-        "mean size of the groups (same keys, same target) counted in DiSCO",
+        "Mean group", "number", "mean size of the groups (same keys, same target) counted in DiSCO"
     )
     max_denom: float | None = column(
         "Largest group",

@@ -35,12 +35,7 @@ from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, nested
 from synthesizer.measures.measure import Case, Measure
-from synthesizer.measures.risk.comparable import (
-    GroupsOf,
-    OfTarget,
-    Synthetic,
-    checked_tables,
-)
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, checked_tables
 from synthesizer.measures.risk.fresh_sample import BEYOND, FreshRow, beyond_fresh, expected_of_new
 from synthesizer.measures.risk.suda import affordable_size, suda
 from synthesizer.measures.scenario import Tolerance

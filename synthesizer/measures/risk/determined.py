@@ -41,9 +41,7 @@ class KeyDetermination(Row):
         "shared records with the most frequent target of their key value",
     )
     guessed: int = column(
-        "Right by guessing",
-        "count",
-        "shared records with the most frequent target of all records",
+        "Right by guessing", "count", "shared records with the most frequent target of all records"
     )
     chance: float
     """Probability that all shared key values have one target value each if keys and target are

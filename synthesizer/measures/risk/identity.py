@@ -19,12 +19,7 @@ from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, column
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.risk.comparable import (
-    GroupsOf,
-    SharedCoder,
-    Synthetic,
-    checked_tables,
-)
+from synthesizer.measures.risk.comparable import GroupsOf, SharedCoder, Synthetic, checked_tables
 
 REPU = FigureKind(
     "repu",
@@ -40,11 +35,7 @@ UIOIS = FigureKind(
     "data",
 )
 UIO = FigureKind("uio", "UiO", "share of the original {records} whose key values are unique there")
-UIS = FigureKind(
-    "uis",
-    "UiS",
-    "share of the synthetic {records} whose key values are unique there",
-)
+UIS = FigureKind("uis", "UiS", "share of the synthetic {records} whose key values are unique there")
 
 
 class IdentityValues(Row):

@@ -61,9 +61,7 @@ MEMORY = FigureKind(
     on_screen=True,
 )
 LARGEST_MEMORY = FigureKind(
-    "largest_memory",
-    "largest memorisation",
-    "memorisation of the variable where it is largest",
+    "largest_memory", "largest memorisation", "memorisation of the variable where it is largest"
 )
 
 

@@ -485,11 +485,7 @@ class Joined:
 
 
 def _pointed(
-    records: IntArray,
-    owners: IntArray,
-    synthetic: IntArray,
-    blocks: Sequence[list[int]],
-    most: int,
+    records: IntArray, owners: IntArray, synthetic: IntArray, blocks: Sequence[list[int]], most: int
 ) -> tuple[IntArray, IntArray]:
     """Return the person of each synthetic record (-1: none), and how many variables differ."""
     whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _NO_RECORD)

@@ -111,11 +111,7 @@ PROBABILITY_ABOVE = FigureKind(
     limit=Limit(),
 )
 PROBABILITY_ABOVE_HIGHER = replace(
-    PROBABILITY_ABOVE,
-    key="probability_above_{}",
-    title="",
-    limit=None,
-    on_screen=False,
+    PROBABILITY_ABOVE, key="probability_above_{}", title="", limit=None, on_screen=False
 )
 PROBABILITY_FROM_MARGINS = FigureKind(
     "probability_above_{}_from_margins",

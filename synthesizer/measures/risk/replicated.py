@@ -52,9 +52,7 @@ UNIQUE_PRESENT = FigureKind(
     f"{_SHARE} unique and equal to an original {{record}}",
 )
 UNIQUE_SYNTHETIC = FigureKind(
-    "unique_synthetic",
-    "unique {records}",
-    f"{_SHARE} unique within the synthetic data",
+    "unique_synthetic", "unique {records}", f"{_SHARE} unique within the synthetic data"
 )
 
 

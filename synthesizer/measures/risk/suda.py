@@ -69,12 +69,7 @@ class SudaBand(Row):
 
 
 _MATCH = "probability that a unique match of the keys is the right {record}"
-UNIQUES = FigureKind(
-    "uniques",
-    "uniques",
-    "{records} with unique key values",
-    "a count",
-)
+UNIQUES = FigureKind("uniques", "uniques", "{records} with unique key values", "a count")
 SHARE_UNIQUE = FigureKind(
     "share_unique", "share unique", "share of the {records} with unique key values"
 )
@@ -85,9 +80,7 @@ SPECIAL_UNIQUES = FigureKind(
     "a count",
 )
 SHARE_SPECIAL = FigureKind(
-    "share_special",
-    "share special",
-    "share of the {records} that are special uniques",
+    "share_special", "share special", "share of the {records} that are special uniques"
 )
 DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
 LARGEST_DIS_SUDA = FigureKind(
@@ -334,10 +327,7 @@ def suda(
 
 
 def special_uniques(
-    data: Data,
-    keys: Sequence[str],
-    groups: GroupsOf = None,
-    suda: SudaScores | None = None,
+    data: Data, keys: Sequence[str], groups: GroupsOf = None, suda: SudaScores | None = None
 ) -> BoolArray:
     """Return which records are special uniques: uniques with a SUDA score in the highest tenth.
 

@@ -59,11 +59,7 @@ class Suggestion(Result):
 
 
 def suggest(
-    table: Data,
-    *,
-    keys: Sequence[str] | None = None,
-    target: str | None = None,
-    max_keys: int = 6,
+    table: Data, *, keys: Sequence[str] | None = None, target: str | None = None, max_keys: int = 6
 ) -> Suggestion:
     """Return suggested keys and target; those that are given stay.
 

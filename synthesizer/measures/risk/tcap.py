@@ -104,9 +104,7 @@ class TcapRow(Row):
         "mean baseline CAP (eq. 5 of Taub et al. 2018) of the guessed records; none without any",
     )
     chance: float | None = column(
-        "Chance",
-        "share",
-        "share of right guesses if guesses were independent of true targets",
+        "Chance", "share", "share of right guesses if guesses were independent of true targets"
     )
 
     @property

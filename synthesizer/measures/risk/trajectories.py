@@ -433,11 +433,7 @@ class TrajectoryIntruder:
     """
 
     def __init__(
-        self,
-        original: IntArray,
-        options: TrajectoryOptions | None = None,
-        *,
-        seed: AnySeed = 0,
+        self, original: IntArray, options: TrajectoryOptions | None = None, *, seed: AnySeed = 0
     ) -> None:
         self._original = np.asarray(original)
         self.options = options or TrajectoryOptions()

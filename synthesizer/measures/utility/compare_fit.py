@@ -288,10 +288,7 @@ def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:
 
 def _weights(table: Table, name: str) -> FloatArray:
     values = _numbers("weights", Atom("name", name), table)
-    counts = {
-        "missing": int((~np.isfinite(values)).sum()),
-        "negative": int((values < 0).sum()),
-    }
+    counts = {"missing": int((~np.isfinite(values)).sum()), "negative": int((values < 0).sum())}
     wrong = [f"{count:,} {what}" for what, count in counts.items() if count]
     if wrong:
         raise DataError(
@@ -464,12 +461,7 @@ def _without_replicates(
 
 
 def _problems(
-    request: FitRequest,
-    original: Data,
-    synthetic: Sequence[Data],
-    level: float,
-    *,
-    is_group: bool,
+    request: FitRequest, original: Data, synthetic: Sequence[Data], level: float, *, is_group: bool
 ) -> Problems:
     """Return all problems of a request and its data."""
     problems = Problems(_rule_problems(request, level, [original, *synthetic], is_group=is_group))

@@ -166,10 +166,7 @@ class _LevelCounter:
         return self._distribution(groups.labels[: groups.n_values], None, None)
 
     def _distribution(
-        self,
-        labels: tuple[str, ...],
-        edges: FloatArray | None,
-        summary: NumberSummary | None,
+        self, labels: tuple[str, ...], edges: FloatArray | None, summary: NumberSummary | None
     ) -> Distribution:
         groups = self._groups
         shown = groups.shown(np.sum(self._counts, axis=0))

@@ -29,12 +29,7 @@ from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.utility.cells import (
-    Comparison,
-    combine_datasets,
-    compared,
-    stacked_codes,
-)
+from synthesizer.measures.utility.cells import Comparison, combine_datasets, compared, stacked_codes
 from synthesizer.measures.utility.stacked import fit_logit, rank_of, stacked_design
 
 Model = Literal["logit", "cart"]
@@ -303,12 +298,7 @@ def by_tree(
 
 
 def _grown(
-    features: _Features,
-    weights: FloatArray | None,
-    labels: _Labels,
-    *,
-    min_leaf: int,
-    seed: int,
+    features: _Features, weights: FloatArray | None, labels: _Labels, *, min_leaf: int, seed: int
 ) -> tuple[FloatArray, int]:
     """Return the synthetic share of every record's leaf, shape (N,), and the number of leaves."""
     from sklearn.tree import DecisionTreeClassifier
@@ -517,11 +507,7 @@ def pmse(
     )
 
 
-def _problems(
-    model: str,
-    options: PropensityOptions,
-    min_leaf: int,
-) -> Iterator[str]:
+def _problems(model: str, options: PropensityOptions, min_leaf: int) -> Iterator[str]:
     if model not in ("logit", "cart"):
         yield f"model {model!r} is unknown: write 'logit' or 'cart'"
     if options.interactions < 1:

@@ -453,10 +453,7 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
         versions = ", ".join(f"{name} {version}" for name, version in synthesis.packages.items())
         blocks.append(Words([f"Software: {versions}."]))
     return Section(
-        anchor="synthesis",
-        title="How the data were made",
-        lead=synthesis.lead,
-        blocks=blocks,
+        anchor="synthesis", title="How the data were made", lead=synthesis.lead, blocks=blocks
     )
 
 
