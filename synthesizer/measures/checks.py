@@ -418,9 +418,7 @@ class Checks:
                 failed=failed["utility"],
                 unlike=unlike,
                 notes=tuple(
-                    dict.fromkeys(
-                        [*sentences, *(n for each in self._collected for n in each.notes)]
-                    )
+                    dict.fromkeys([*sentences, *(n for one in self._collected for n in one.notes)])
                 ),
                 units=self.units,
             )

@@ -204,7 +204,7 @@ def _near_copies(key: str, test: str, start: str, result: NearVerbatim, limit: f
         words += f"in {several}. Held out: {shown.outside:,}"
     n = shown.inside - round(shown.outside * result.n / result.n_outside)
     copies, near_copies = (
-        ceil(look * result.n) for look in (result.looks[0].noticed, result.noticed)
+        ceil(share * result.n) for share in (result.looks[0].noticed, result.noticed)
     )
     return judged(
         key,

@@ -125,12 +125,8 @@ def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
 
 def columns(kind: type[BaseModel]) -> dict[str, Column]:
     """Return the columns of a result: fields, then properties; inherited ones last."""
-    names = (name for parent in kind.__mro__ for name in vars(parent).get("__annotations__", ()))
-    fields = (
-        (name, kind.model_fields[name])
-        for name in dict.fromkeys(names)
-        if name in kind.model_fields
-    )
+    names = (n for parent in kind.__mro__ for n in vars(parent).get("__annotations__", ()))
+    fields = ((n, kind.model_fields[n]) for n in dict.fromkeys(names) if n in kind.model_fields)
     shown_fields = {key: entry for pair in fields for key, entry in _columns_of(*pair)}
     properties = {
         name: entry

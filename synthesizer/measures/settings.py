@@ -146,10 +146,8 @@ class _Settings(ScenarioConfig):
         if isinstance(value, bool):
             return {} if value else dict(ALL_OFF)
         if isinstance(value, Mapping):
-            several = [check for check, measure in CHECKS.items() if measure.several]
-            return dict(value) | {
-                check: _one_or_many(value[check]) for check in several if check in value
-            }
+            several = [key for key, measure in CHECKS.items() if measure.several]
+            return dict(value) | {key: _one_or_many(value[key]) for key in several if key in value}
         return value
 
     if TYPE_CHECKING:  # the switches come from the catalogue
@@ -193,9 +191,7 @@ class _Settings(ScenarioConfig):
 
     def about(self, axis: Axis) -> CheckSettings:
         """Return the settings with the checks of risk or of utility alone."""
-        off = {
-            check: getattr(_OFF, check) for check, measure in CHECKS.items() if measure.axis != axis
-        }
+        off = {key: getattr(_OFF, key) for key, measure in CHECKS.items() if measure.axis != axis}
         return self.model_copy(update=off)  # type: ignore[return-value]
 
     def with_options(self, **options: Any) -> CheckSettings:

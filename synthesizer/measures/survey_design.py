@@ -94,18 +94,16 @@ class ReplicateWeights(Part):
             if name not in others and any(fnmatchcase(name, like) for like in self.columns)
         )
 
-    def problems(self, columns_present: Sequence[str]) -> list[str]:
+    def problems(self, present: Sequence[str]) -> list[str]:
         """Return the problems with the columns of a file."""
-        if len(columns_present) < 2:
+        if len(present) < 2:
             return [
-                f"{len(columns_present)} columns match {', '.join(map(repr, self.columns))}; "
+                f"{len(present)} columns match {', '.join(map(repr, self.columns))}; "
                 f"name those "
                 "of the replicate weights, such as PWGTP[1-9]*, or remove the key"
             ]
-        if len(self.rscales) > 1 and len(self.rscales) != len(columns_present):
-            return [
-                f"{len(self.rscales)} rscales for {len(columns_present)} columns; give one for each"
-            ]
+        if len(self.rscales) > 1 and len(self.rscales) != len(present):
+            return [f"{len(self.rscales)} rscales for {len(present)} columns; give one for each"]
         return []
 
     def scales(self, n: int) -> tuple[float, ...]:

@@ -86,10 +86,7 @@ def row_table(
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
     every = columns(type(rows[0])) if rows else {}
-    listed = [
-        name if isinstance(name, Added) else _added(every[name])
-        for name in (*(names or every), *more)
-    ]
+    listed = [n if isinstance(n, Added) else _added(every[n]) for n in (*(names or every), *more)]
     cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
         listed.insert(0, Added(labels[0], "text", str))

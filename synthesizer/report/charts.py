@@ -562,12 +562,10 @@ def panels(
 
 
 def _panel(panel: Panel, x: Scale, y: Scale, label: str, steps: int | None) -> Markup:
-    bottom, (x0, right) = y.range[0], x.range
+    low, (x0, right) = y.range[0], x.range
     parts = [
-        axis_bottom(
-            x, bottom, label, count=steps or min(4, max(1, round(x.domain[1] - x.domain[0])))
-        ),
-        axis_left(y, x0, count=max(4, round((bottom - y.range[1]) / 40)), grid=right - x0),
+        axis_bottom(x, low, label, count=steps or min(4, max(1, round(x.domain[1] - x.domain[0])))),
+        axis_left(y, x0, count=max(4, round((low - y.range[1]) / 40)), grid=right - x0),
     ]
     for level, look in panel.levels:
         parts.append(line(x0, y.inside(level), right, y.inside(level), class_=look))
@@ -602,9 +600,7 @@ def histograms(
     y = Scale(domain=(0, max(*original, *synthetic) or 1.0), range=(bottom, top))
     parts = [legend(4, 14, OUTLINED)]
     parts.append(axis_left(y, x(0), "share of records", count=4, grid=x(len(original)) - x(0)))
-    parts += outlined(
-        x, y, [(*pair, "original soft") for pair in zip(original, synthetic, strict=True)]
-    )
+    parts += outlined(x, y, [(*p, "original soft") for p in zip(original, synthetic, strict=True)])
     parts.append(axis_bottom(Scale(domain=ends, range=x.range), bottom, label))
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
 
@@ -653,9 +649,7 @@ def log_points(
 ) -> Markup:
     """Return points (x, y), both at least 1 and at least one of them, on logarithmic axes."""
     x0, top, across, high = 80.0, 34.0, 380.0, 260.0
-    ends = [
-        10.0 ** max(1, math.ceil(math.log10(max(values)))) for values in zip(*points, strict=True)
-    ]
+    ends = [10.0 ** max(1, math.ceil(math.log10(max(v)))) for v in zip(*points, strict=True)]
     x = LogScale(domain=(1.0, ends[0]), range=(x0, x0 + across))
     y = LogScale(domain=(1.0, ends[1]), range=(top + high, top))
     parts = [

@@ -164,10 +164,7 @@ def _lines(fits: Sequence[FitComparison], of: str, time: str) -> Chart:
             [row for fit in fits for row in fit.coefficients if row.name in names],
             title,
             names=["name", "original", "synthetic"],
-            labels=(
-                time,
-                [fit.group[time] for fit in fits for r in fit.coefficients if r.name in names],
-            ),
+            labels=(time, [f.group[time] for f in fits for r in f.coefficients if r.name in names]),
         ),
     )
 

@@ -525,21 +525,17 @@ def manifest_in(directory: Path) -> Manifest | None:
 def _content(path: Path, version: int) -> Mapping[str, Any]:
     """Return the content of a file, if this version wrote it."""
     try:
-        content = parse_json(read_text(path))
+        data = parse_json(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: it was damaged or edited; {RERUN}") from error
-    if (
-        not isinstance(content, dict)
-        or content.get("kind") is not None
-        or content.get("format") is None
-    ):
+    if not isinstance(data, dict) or data.get("kind") is not None or data.get("format") is None:
         raise DataError(f"{path} is not a file of a run; {RERUN}")
-    if content["format"] != version:
+    if data["format"] != version:
         raise DataError(
             f"{path} was written by another version of synthesizer (format "
-            f"{content['format']!r}; this version reads {version}); {RERUN}"
+            f"{data['format']!r}; this version reads {version}); {RERUN}"
         )
-    return content
+    return data
 
 
 def _damaged(path: Path, error: ValidationError, within: str = "") -> str:
@@ -583,10 +579,8 @@ def order_notes(
             f"{original} is a synthetic dataset by the manifest in its directory; name the "
             "original first, then the synthetic files"
         )
-    makers = {
-        path: maker for path in (original, *synthetic) if (maker := maker_of(path)) is not None
-    }
-    sources = {path: maker.data.sha256 for path, maker in makers.items()}
+    makers = {p: maker for p in (original, *synthetic) if (maker := maker_of(p)) is not None}
+    sources = {p: maker.data.sha256 for p, maker in makers.items()}
     for page in sorted({path.parent / "report.html" for path in makers}):
         if os.path.isfile(page):
             yield f"The run measured more: see {page}"

@@ -213,10 +213,8 @@ def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
     """Return the rows by rule; of many numbers of datasets the first and the last."""
     drawn: list[Spread] = []
     for rule in RULES:
-        of_rule = [row for row in spreads if row.rule == rule]
-        drawn += (
-            of_rule if len(of_rule) <= MAX_SPLITS else [of_rule[0], *of_rule[-MAX_SPLITS + 1 :]]
-        )
+        rows = [row for row in spreads if row.rule == rule]
+        drawn += rows if len(rows) <= MAX_SPLITS else [rows[0], *rows[-MAX_SPLITS + 1 :]]
     return drawn
 
 

@@ -102,10 +102,7 @@ def _measures(
     yield dot_chart(
         title,
         [
-            replace(
-                dot_row(figure),
-                others=[getattr(dataset, figure.key) for dataset in result.datasets],
-            )
+            replace(dot_row(figure), others=[getattr(d, figure.key) for d in result.datasets])
             for figure in result.figures
         ],
         reads=_READS,
@@ -154,10 +151,7 @@ def _dominance_columns(labels: Labels) -> Iterator[str | Added]:
     def level(name: str | None, code: Level | None) -> Level | None:
         return code if name is None or not isinstance(code, str) else labels.level(name, code)
 
-    yield from (
-        "target",
-        Added("Its level", "text", lambda row: level(row.target, row.target_level)),
-    )
+    yield from ("target", Added("Its level", "text", lambda r: level(r.target, r.target_level)))
     yield from ("target_rank", "key")
     yield Added("Its level (key)", "text", lambda row: level(row.key, row.key_level))
     yield from ("key_rank", "records", "share", "prior", "line")
@@ -341,9 +335,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
             _SIZES,
         ]
     )
-    curves = sorted(
-        (curve for curve in result.roc if curve.curve), key=lambda curve: -curve.positives
-    )
+    curves = sorted((c for c in result.roc if c.curve), key=lambda c: -c.positives)
     if curves:
         yield _roc_chart(result, curves, f"ROC curve: {question}", record.labels)
     else:

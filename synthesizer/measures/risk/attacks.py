@@ -304,9 +304,7 @@ def attacks(
     _check_arguments(keys, counts, confidence, linked)
     sources = _sources(keys, linked)
     named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
-    used = tuple(
-        dict.fromkeys([*keys, target, *(name for source in sources or () for name in source)])
-    )
+    used = tuple(dict.fromkeys([*keys, target, *(name for s in sources or () for name in s)]))
     every = tuple(dict.fromkeys([*named, *used]))
     first, second, tables = as_halves(fitted, unseen, synthetic, every)
     check_keys(first, keys=keys, target=target, groups=groups)
@@ -353,9 +351,7 @@ def _check_arguments(
     linked: tuple[Sequence[str], Sequence[str]] | None,
 ) -> None:
     problems = [*list_problems("keys", keys)]
-    problems += [
-        f"{name} ({value}) must be at least 1" for name, value in counts.items() if value < 1
-    ]
+    problems += [f"{name} ({n}) must be at least 1" for name, n in counts.items() if n < 1]
     if not 0 < confidence < 1:
         problems.append(f"confidence ({confidence}) must be between 0 and 1")
     if linked is not None:
@@ -486,9 +482,7 @@ def _guess_targets(
     truth = targets.labels[target].astype(np.int64)
     right = shown[_neighbours(data.synthetic, targets, keys, 1, rng)[:, 0]] == truth
     size = int(max(shown.max(), truth.max())) + 1
-    share, true_share = (
-        np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
-    )
+    share, true_share = (np.bincount(c, minlength=size) / len(c) for c in (shown, truth[:n]))
     return _Tries(n, int(right[:n].sum()), int(right[n:].sum()), float(share @ true_share))
 
 
@@ -532,11 +526,9 @@ class Conditions:
     def __len__(self) -> int:
         return len(self.variables)
 
-    def take(self, chosen: Codes | slice) -> Conditions:
+    def take(self, rows: Codes | slice) -> Conditions:
         """Return some of the conditions."""
-        return Conditions(
-            self.variables[chosen], self.low[chosen], self.high[chosen], self.outside[chosen]
-        )
+        return Conditions(self.variables[rows], self.low[rows], self.high[rows], self.outside[rows])
 
 
 class _ConditionTerm(NamedTuple):
@@ -662,10 +654,8 @@ def rare_values(records: SortedRecords, n: int, rng: np.random.Generator) -> Con
     ranges = [_rare_ranges(records, variable) for variable in range(records.n_variables)]
     variables = np.repeat(np.arange(records.n_variables), [len(low) for low, _ in ranges])
     low, high = (np.concatenate(bounds) for bounds in zip(*ranges, strict=True))
-    chosen = rng.permutation(len(variables))[:n, None]
-    return Conditions(
-        variables[chosen], low[chosen], high[chosen], np.zeros(chosen.shape, dtype=bool)
-    )
+    rows = rng.permutation(len(variables))[:n, None]
+    return Conditions(variables[rows], low[rows], high[rows], np.zeros(rows.shape, dtype=bool))
 
 
 def _rare_ranges(records: SortedRecords, variable: int) -> tuple[Codes, Codes]:
@@ -709,11 +699,9 @@ def _attempts(records: SortedRecords, n_terms: int, size: int, rng: np.random.Ge
     return np.column_stack([rows, np.sort(_some_variables(records, n_terms, size, rng), axis=1)])
 
 
-def _some_variables(
-    records: SortedRecords, n_terms: int, size: int, rng: np.random.Generator
-) -> Codes:
-    """Return variables drawn without replacement, shape (size, n_terms)."""
-    return np.argsort(rng.random((size, records.n_variables)), axis=1)[:, :n_terms]
+def _some_variables(records: SortedRecords, terms: int, n: int, rng: np.random.Generator) -> Codes:
+    """Return variables drawn without replacement, shape (n, terms)."""
+    return np.argsort(rng.random((n, records.n_variables)), axis=1)[:, :terms]
 
 
 def _of_records(records: SortedRecords, medians: FloatArray, attempts: Codes) -> Conditions:

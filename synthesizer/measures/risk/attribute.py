@@ -411,9 +411,7 @@ def _caps(
     dictionary = Dictionary(pairs, len(our_sizes) * width)
     pairs = dictionary.find(pairs)
     here, there = pairs[: len(keys)], pairs[len(keys) :]
-    in_original, in_synthetic = (
-        np.bincount(codes, minlength=len(dictionary)) for codes in (here, there)
-    )
+    in_original, in_synthetic = (np.bincount(c, minlength=len(dictionary)) for c in (here, there))
     return {
         "base_capd": float(np.square(np.bincount(truth)).sum() / len(truth) ** 2),
         "capd": float((in_original[here] / our_sizes[keys]).mean()),

@@ -347,7 +347,7 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
     """
     observed = target.is_observed
     low, high = tolerance.around(target.data[observed].astype(np.float64))
-    our_keys = keys[observed]
+    wanted = keys[observed]
     missing = _exact(keys, _missing_part(target))
 
     def count(keys: Codes, target: Column) -> Codes:
@@ -356,13 +356,9 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
         values = target.data[use]
         ranked = np.sort(values)
         width = len(ranked) + 1
-        positions = np.sort(keys[use] * width + np.searchsorted(ranked, values))
-        first = np.searchsorted(
-            positions, our_keys * width + np.searchsorted(ranked, low, side="left")
-        )
-        last = np.searchsorted(
-            positions, our_keys * width + np.searchsorted(ranked, high, side="right")
-        )
+        ranks = np.sort(keys[use] * width + np.searchsorted(ranked, values))
+        first = np.searchsorted(ranks, wanted * width + np.searchsorted(ranked, low, side="left"))
+        last = np.searchsorted(ranks, wanted * width + np.searchsorted(ranked, high, side="right"))
         counts[observed] = last - first
         return counts
 

@@ -104,10 +104,7 @@ def checked_tables(
 
 def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
     """Return cut points of the groups, computed from ``table``, for use with parts of it."""
-    return {
-        name: tuple(cut_points(table[name], wanted).tolist())
-        for name, wanted in (groups or {}).items()
-    }
+    return {name: tuple(cut_points(table[name], n).tolist()) for name, n in (groups or {}).items()}
 
 
 def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple[str, ...]:
@@ -174,12 +171,8 @@ def _merged(columns: Sequence[tuple[Sequence[Any], npt.NDArray[Any]]]) -> tuple[
     """Return the union of all labels, and the codes of all columns in it."""
     union = tuple(dict.fromkeys(label for labels, _ in columns for label in labels))
     code_of = {label: code for code, label in enumerate(union)}
-    codes_of_labels = [
-        np.array([code_of[label] for label in labels], np.int64) for labels, _ in columns
-    ]
-    parts = [
-        new_codes[codes] for new_codes, (_, codes) in zip(codes_of_labels, columns, strict=True)
-    ]
+    recodings = [np.array([code_of[label] for label in labels], np.int64) for labels, _ in columns]
+    parts = [new_codes[codes] for new_codes, (_, codes) in zip(recodings, columns, strict=True)]
     return union, np.concatenate(parts)
 
 

@@ -268,16 +268,12 @@ def _from_others(
         starts = np.flatnonzero(np.r_[True, np.diff(of_records) != 0][: len(of_records)])
         for target in range(records.shape[1] if len(of_records) else 0):
             # the first record that differs least in the others, whether or not it agrees here
-            others = differ - differs[:, target]
-            best = np.minimum.reduceat(
-                others * len(of_records) + np.arange(len(of_records)), starts
-            )
-            guessed = best < most * len(of_records)
-            nearest[of_records[starts[guessed]], target] = ~differs[
-                best[guessed] % len(of_records), target
-            ]
+            other = differ - differs[:, target]
+            best = np.minimum.reduceat(other * len(of_records) + np.arange(len(of_records)), starts)
+            hit = best < most * len(of_records)
+            nearest[of_records[starts[hit]], target] = ~differs[best[hit] % len(of_records), target]
             if commonest is not None:
-                few = others < most
+                few = other < most
                 who, values = _commonest_of(of_records[few], synthetic[of_synthetic[few], target])
                 commonest[who, target] = values == records[who, target]
     return [nearest] if commonest is None else [nearest, commonest]

@@ -124,13 +124,13 @@ def _alive_on_parts(cells: KeyCells, subset: Subset, above: Mapping[Subset, Bits
 
 
 def _count(
-    cells: KeyCells, prefixes: _Prefixes, subset: Subset, alive: Bits
+    cells: KeyCells, prefixes: _Prefixes, keys: Subset, alive: Bits
 ) -> tuple[IntArray, Bits]:
     """Return which records are unique on the keys, and as bits which stay alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
     rows = np.flatnonzero(mask)
     split = int(np.searchsorted(rows, len(cells.records)))
-    joint, size = prefixes.codes(subset)
+    joint, size = prefixes.codes(keys)
     codes, size = _countable(joint if len(rows) == len(joint) else joint[rows], size)
     uniques, shared = codes[:split], codes[split:]
     counts = np.bincount(uniques, minlength=size)
@@ -201,13 +201,11 @@ def _combined(
     return _countable(joint, size)
 
 
-def _joined(
-    joint: Codes, size: int, column: npt.NDArray[np.int32], levels: int
-) -> tuple[Codes, int]:
+def _joined(joint: Codes, n: int, column: npt.NDArray[np.int32], levels: int) -> tuple[Codes, int]:
     """Return a code for the values of some keys and a further one, and its size."""
-    if size * levels > _LARGEST:
-        joint, size = _dense(joint)
-    return joint * levels + column, size * levels
+    if n * levels > _LARGEST:
+        joint, n = _dense(joint)
+    return joint * levels + column, n * levels
 
 
 def _countable(joint: Codes, size: int) -> tuple[Codes, int]:

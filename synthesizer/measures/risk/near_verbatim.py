@@ -265,9 +265,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     z = quantile_of(
         (len(allowed) - 1) * max(len(group_looks), 1)
     )  # the loose look is of all persons
-    groups = sorted(
-        (_group_look(*one, z, times) for one in group_looks), key=lambda group: -group.low
-    )
+    groups = sorted((_group_look(*one, z, times) for one in group_looks), key=lambda g: -g.low)
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     *looks, loose = _looks(whole, allowed, times)
     return NearVerbatim(
@@ -453,11 +451,9 @@ class Joined:
         """Return the pairs of two sets of records."""
         sides = []
         for block in blocks:
-            in_records, in_others = keys_of(records, others, block)
-            order = np.argsort(in_records, kind="stable")
-            first, last = (
-                np.searchsorted(in_records[order], in_others, end) for end in ("left", "right")
-            )
+            one, other = keys_of(records, others, block)
+            order = np.argsort(one, kind="stable")
+            first, last = (np.searchsorted(one[order], other, end) for end in ("left", "right"))
             sides.append((order, first, last - first))
         columns = [np.ascontiguousarray(values.T) for values in (records, others)]
         return cls(sides, list(zip(*columns, strict=True)))
@@ -475,9 +471,7 @@ class Joined:
                 n = n_all[rows]
                 offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
                 pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
-            in_records, in_others = (
-                np.concatenate(group_looks) for group_looks in zip(*pairs, strict=True)
-            )
+            in_records, in_others = (np.concatenate(part) for part in zip(*pairs, strict=True))
             differ: IntArray = np.zeros(len(in_records), np.int64)
             for one, other in self.columns:
                 differ += one[in_records] != other[in_others]
@@ -490,18 +484,10 @@ def _pointed(
     """Return the person of each synthetic record (-1: none), and how many variables differ."""
     whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _NO_RECORD)
     for in_records, in_others, differ in Joined.of(records, synthetic, blocks).parts():
-        fewest_differing = differ <= most
+        close = differ <= most
         # the nearest record of a person counts
-        order = np.lexsort(
-            (
-                differ[fewest_differing],
-                owners[in_records[fewest_differing]],
-                in_others[fewest_differing],
-            )
-        )
-        row, person, differ = (
-            v[fewest_differing][order] for v in (in_others, owners[in_records], differ)
-        )
+        order = np.lexsort((differ[close], owners[in_records[close]], in_others[close]))
+        row, person, differ = (v[close][order] for v in (in_others, owners[in_records], differ))
         once = np.r_[True, (np.diff(row) != 0) | (np.diff(person) != 0)][: len(row)]
         row, person, differ = row[once], person[once], differ[once]
         order = np.lexsort((differ, row))
@@ -606,11 +592,8 @@ class _People:
         record points, for each comparison.
         """
         members = np.unique(self.owners[side][records])
-        fewest_differing = self.fewest_differing[members]
-        return [
-            int(self.weights[members].sum()),
-            *(int((fewest_differing <= k).sum()) for k in self.allowed),
-        ]
+        fewest = self.fewest_differing[members]
+        return [int(self.weights[members].sum()), *(int((fewest <= k).sum()) for k in self.allowed)]
 
     def repeats(self, level: float) -> tuple[int, int, int]:
         """Return the largest number of records per person on each side, and the limit by chance."""

@@ -58,9 +58,7 @@ class Together(Result):
         ``looks`` are those of the present datasets. None if a release has no counts.
         """
         every = zip(looks, *(other.looks for other in self.others), strict=False)
-        sums = (
-            (sum(max(e.high, 0.0) for e in same), sum(e.excess for e in same)) for same in every
-        )
+        sums = ((sum(max(e.high, 0.0) for e in row), sum(e.excess for e in row)) for row in every)
         return max(sums, default=None)
 
 

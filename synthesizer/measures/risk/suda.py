@@ -411,9 +411,7 @@ def _check(
 
 def _weights(n_keys: int, max_size: int) -> list[float]:
     """Return the score of a minimal unique with 1, ..., max_size keys."""
-    return [
-        float(prod(n_keys - i for i in range(size, max_size))) for size in range(1, max_size + 1)
-    ]
+    return [float(prod(n_keys - i for i in range(k, max_size))) for k in range(1, max_size + 1)]
 
 
 def _spread(values: npt.NDArray[Any], rows: IntArray, n: int) -> npt.NDArray[Any]:

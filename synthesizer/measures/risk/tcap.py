@@ -291,9 +291,7 @@ def _row(m: int, classes: Classes, *, keys_of_original: Codes, truth: Codes, tau
         correct=int((attributed == true).sum()),
         guessed=int((true == counts.argmax()).sum()),
         baseline=float((counts[true] / len(truth)).mean()) if len(true) else None,
-        chance=agreement(
-            *(np.bincount(codes, minlength=len(counts)) for codes in (attributed, true))
-        ),
+        chance=agreement(*(np.bincount(c, minlength=len(counts)) for c in (attributed, true))),
     )
 
 

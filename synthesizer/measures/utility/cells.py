@@ -116,9 +116,7 @@ def group_pair(
         values = np.concatenate([values, synthetic.data[synthetic.is_observed]])
     breaks = breaks_of(values, groups)
     texts = _union(original.variable.missing, synthetic.variable.missing)
-    of_original, of_synthetic = (
-        _by_break(column, breaks, texts) for column in (original, synthetic)
-    )
+    of_original, of_synthetic = (_by_break(one, breaks, texts) for one in (original, synthetic))
     labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
     return GroupedPair(original.name, len(labels), of_original, of_synthetic, labels)
 
@@ -281,16 +279,14 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
     for order in sorted(set(ways)):
         for chosen in combinations(pairs, order):
             names = tuple(pair.name for pair in chosen)
-            whole = _all_counts(chosen)
-            if whole is None:
+            both = _all_counts(chosen)
+            if both is None:
                 yield Cells(names, *_sparse_counts(chosen), _NONE)
             elif order == 2:
-                of_original, of_synthetic = (
-                    cramers_v(side.reshape(-1, chosen[1].size)) for side in whole
-                )
-                yield Cells(names, *_occurring(*whole), (of_original, of_synthetic))
+                of_original, of_synthetic = (cramers_v(s.reshape(-1, chosen[1].size)) for s in both)
+                yield Cells(names, *_occurring(*both), (of_original, of_synthetic))
             else:
-                yield Cells(names, *_occurring(*whole), _NONE)
+                yield Cells(names, *_occurring(*both), _NONE)
 
 
 _NONE = (math.nan, math.nan)
@@ -334,10 +330,7 @@ def _all_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray] |
     for pair in pairs[1:]:
         of_original = of_original * pair.size + pair.original
         of_synthetic = of_synthetic * pair.size + pair.synthetic
-    o, s = (
-        np.bincount(codes, minlength=cells).astype(np.float64)
-        for codes in (of_original, of_synthetic)
-    )
+    o, s = (np.bincount(c, minlength=cells).astype(np.float64) for c in (of_original, of_synthetic))
     return o, s
 
 

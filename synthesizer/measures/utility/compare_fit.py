@@ -171,15 +171,13 @@ class FitRequest(Part):
         """Whether errors are design-based."""
         return (self.strata, self.psu, self.replicates) != (None, None, None)
 
-    def ruled(self, natural: Rule) -> FitRequest:
+    def ruled(self, rule: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it has a rule.
 
         The choice between ``simple`` and ``design`` is made when it is fitted.
         """
-        is_open = natural == "simple" and self.has_design
-        return (
-            self if is_open or self.rule is not None else self.model_copy(update={"rule": natural})
-        )
+        is_open = rule == "simple" and self.has_design
+        return self if is_open or self.rule is not None else self.model_copy(update={"rule": rule})
 
     @property
     def effects(self) -> tuple[str, ...]:
@@ -664,9 +662,7 @@ def _extras_of_original(
             )
         return extras
     except DataError as error:
-        raise DataError(
-            f"the original has no fit: {problem}" for problem in error.problems
-        ) from error
+        raise DataError(f"the original has no fit: {why}" for why in error.problems) from error
 
 
 def _fit(
@@ -745,12 +741,8 @@ def _compared(
         coefficients=compare_coefficients(names, original_fit[1], q.mean(axis=0), expected, level),
         combined=combined,
         lack_of_fit=lack,
-        datasets=(original_fit[0], *(used for used, _ in fits)),
-        notes=(
-            *lost,
-            *_unused(original_fit[0], [used for used, _ in fits]),
-            *([why] if why else []),
-        ),
+        datasets=(original_fit[0], *(u for u, _ in fits)),
+        notes=(*lost, *_unused(original_fit[0], [u for u, _ in fits]), *([why] if why else [])),
     )
 
 
@@ -762,9 +754,7 @@ def _in_words(replicates: ReplicateWeights | None) -> str | None:
 
 def _unused(original_fit: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
     """Yield a note if many records were left out, or different shares of both sides."""
-    shares = {
-        used.dataset: used.unused for used in (original_fit, *synthetic) if used.problem is None
-    }
+    shares = {one.dataset: one.unused for one in (original_fit, *synthetic) if one.problem is None}
     if max(shares.values()) < MUCH_UNUSED:
         return
     theirs = [share for number, share in shares.items() if number]

@@ -366,14 +366,12 @@ def _start(family: ModelFamily, y: FloatArray) -> FloatArray:
     return np.asarray(np.log((y + y.mean()) / 2))
 
 
-def _moments(
-    family: ModelFamily, y: FloatArray, linear: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _moments(family: ModelFamily, y: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return responses minus means, and variances, exact in the tails, shapes (n,)."""
     if family == "logit":
-        one, zero = scipy.special.expit(linear), scipy.special.expit(-linear)
+        one, zero = scipy.special.expit(eta), scipy.special.expit(-eta)
         return y * zero - (1 - y) * one, one * zero
-    mean = np.exp(linear)
+    mean = np.exp(eta)
     return y - mean, mean
 
 

@@ -229,12 +229,10 @@ class _Reader:
             self.note(
                 0, "a model with fixed effects needs a term before '|', as in 'pay ~ age | f'"
             )
-        alone = [
-            atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom
-        ]
-        for atom in alone:
-            if atom.kind != "I" and atom.text in effects:
-                self.note(0, f"{atom} is also a fixed effect: remove it from one of the two")
+        alone = [a for a in (response, *(t[0] for t in terms if len(t) == 1)) if a]
+        for a in alone:
+            if a.kind != "I" and a.text in effects:
+                self.note(0, f"{a} is also a fixed effect: remove it from one of the two")
 
     def _product(self, tokens: list[_Token], at: int) -> list[Term]:
         """Return the terms of a summand: all products of the factors of ``*``."""
@@ -512,11 +510,9 @@ class Model:
         levels = self.levels.get(atom)
         if levels is None or values.labels is None:
             return values, np.ones(len(values.data), dtype=bool)
-        index = {label: code for code, label in enumerate(levels)}
+        index = {text: code for code, text in enumerate(levels)}
         # The last entry is for code -1.
-        positions = np.array(
-            [*(index.get(label, -1) for label in values.labels), -1], dtype=np.int64
-        )
+        positions = np.array([*(index.get(text, -1) for text in values.labels), -1], dtype=np.int64)
         codes = positions[values.data.astype(np.int64)]
         # Levels that the original lacks count as observed values.
         observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
@@ -611,9 +607,7 @@ def model_of(
     problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
     if problems:
         raise DataError(problems)
-    columns = tuple(
-        column for term in formula.terms for column in _term_columns(term, formula, levels)
-    )
+    columns = tuple(column for t in formula.terms for column in _term_columns(t, formula, levels))
     return Model(formula, family, levels, columns)
 
 

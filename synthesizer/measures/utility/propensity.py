@@ -165,10 +165,7 @@ class PmseResult(Comparison):
             for name in PropensityMeans.model_fields
         }
         return PropensityMeans.model_validate(
-            {
-                name: None if None in numbers else float(np.mean(numbers))
-                for name, numbers in values.items()
-            }
+            {name: None if None in x else float(np.mean(x)) for name, x in values.items()}
         )
 
     @property

@@ -389,11 +389,9 @@ class RegressionCounter:
         is_logit = response.outcomes is not None
         rows, y = response.rows_and_values(self._original)
         is_own = np.array([term.variable == response.variable for term in self._terms], dtype=bool)
-        is_estimable = ~is_own & self._is_estimable(design, rows, y, is_logit=is_logit)
+        estimable = ~is_own & self._is_estimable(design, rows, y, is_logit=is_logit)
         events = int(min(y.sum(), len(y) - y.sum())) if is_logit else len(y)
-        positions = (
-            1 + np.flatnonzero(is_estimable)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
-        )
+        positions = 1 + np.flatnonzero(estimable)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
         if len(positions):
             spread = _covariance(design[positions][:, rows])
             positions, spread = _varying(positions, spread)
@@ -463,12 +461,10 @@ class RegressionCounter:
         of_original, errors = regression.coefficients, regression.errors
         q, u = (np.array([fits[number][part] for fits in self._fits]) for part in (0, 1))
         scale = np.sqrt(np.array(self._sizes) / self._original.n_rows)[:, None]
-        z, ratio = (q - of_original) / errors, u * scale / errors
-        # the intervals 0 +- c and z +- c ratio, in standard errors of the original
-        common = np.minimum(CRITICAL, z + CRITICAL * ratio) - np.maximum(
-            -CRITICAL, z - CRITICAL * ratio
-        )
-        overlap = (common / (2 * CRITICAL) + common / (2 * CRITICAL * ratio)) / 2
+        z, r = (q - of_original) / errors, u * scale / errors
+        # the intervals 0 +- c and z +- c r, in standard errors of the original
+        common = np.minimum(CRITICAL, z + CRITICAL * r) - np.maximum(-CRITICAL, z - CRITICAL * r)
+        overlap = (common / (2 * CRITICAL) + common / (2 * CRITICAL * r)) / 2
         is_fitted = np.isfinite(z)
         means = np.where(is_fitted, z, 0).sum(axis=0) / np.maximum(is_fitted.sum(axis=0), 1)
         worst, some = int(np.abs(means).argmax()), bool(is_fitted.any())
@@ -504,9 +500,7 @@ def _terms(column: Column) -> tuple[_Predictor, ...]:
     counts = np.bincount(column.data, minlength=variable.n_codes)
     frequent = [int(code) for code in np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
     labels = [variable.labels[code] for code in frequent]
-    single = (
-        _Predictor(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
-    )
+    single = (_Predictor(name, f"{name}={x or '(empty)'}", frozenset({x})) for x in labels[1:])
     return (*single, _Predictor(name, f"{name}=other", frozenset(labels), is_other=True))
 
 

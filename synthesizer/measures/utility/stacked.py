@@ -209,12 +209,10 @@ class _Part:
 
     def block(self, rows: slice) -> scipy.sparse.csr_array:
         """Return some rows as a sparse matrix."""
-        values, positions = self.values[rows], self.positions[rows]
+        values, at = self.values[rows], self.positions[rows]
         starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
         shape = (len(values), self.width)
-        return scipy.sparse.csr_array(
-            (values.reshape(-1), positions.reshape(-1), starts), shape=shape
-        )
+        return scipy.sparse.csr_array((values.reshape(-1), at.reshape(-1), starts), shape=shape)
 
 
 def _blocks(terms: _Part) -> Iterator[slice]:
@@ -363,17 +361,13 @@ def _fit(design: StackedDesign, truth: FloatArray, threads: Parallel) -> LogitFi
     for _ in range(_MOST_STEPS):
         parts = _mapped(threads, partial(_deviance, design, coefficients), truth)
         linears, deviances = zip(*parts, strict=True)
-        linear, new_deviance = np.concatenate(linears), reduce(add, deviances)
-        if (
-            last is not None
-            and new_deviance > deviance * (1 + _SETTLED)
-            and halvings < _MOST_HALVINGS
-        ):
+        linear, new = np.concatenate(linears), reduce(add, deviances)
+        if last is not None and new > deviance * (1 + _SETTLED) and halvings < _MOST_HALVINGS:
             coefficients, halvings = (coefficients + last) / 2, halvings + 1
             continue
-        if abs(new_deviance - deviance) / (abs(new_deviance) + 0.1) < _SETTLED:
+        if abs(new - deviance) / (abs(new) + 0.1) < _SETTLED:
             return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=True)
-        last, deviance, halvings = coefficients, new_deviance, 0
+        last, deviance, halvings = coefficients, new, 0
         equations = _summed(_mapped(threads, partial(_weighted, design), linear, truth))
         coefficients = _solved(*equations)
     return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=False)

@@ -230,10 +230,8 @@ def kept_share(pairs: Iterable[tuple[float, float | None]]) -> float | None:
     >>> kept_share([(0.5, 0.4), (0.5, 0.9), (0.05, 0.0)])
     0.9
     """
-    some = [
-        (of_holdout, theirs or 0.0) for of_holdout, theirs in pairs if of_holdout >= MIN_ASSOCIATION
-    ]
-    return sum(map(min, some)) / sum(of_holdout for of_holdout, _ in some) if some else None
+    some = [(holdout, made or 0.0) for holdout, made in pairs if holdout >= MIN_ASSOCIATION]
+    return sum(map(min, some)) / sum(holdout for holdout, _ in some) if some else None
 
 
 def _pairs(
@@ -366,9 +364,7 @@ def _spreads(numbers: Numbers) -> Iterator[UnseenLook]:
         apart = [np.abs(y - np.interp(x, at, means)) for x, y in sides]
         unit = y.std()
         if unit > 0 and apart[1].mean() <= MAX_DISTANCE * unit:
-            made, training, of_holdout = (
-                float(np.median(one)) + MIN_SPREAD * unit for one in apart
-            )
+            made, training, of_holdout = (float(np.median(x)) + MIN_SPREAD * unit for x in apart)
             value, fresh = (max(one / of_holdout, of_holdout / one) for one in (made, training))
             what = f"{name} given {given} is {'wider' if made > of_holdout else 'narrower'}"
             yield UnseenLook(key="conditional_spread", what=what, value=value, fresh=fresh)

@@ -114,12 +114,9 @@ def _lost(facts: Facts, regressed: Collection[str]) -> dict[str, Any]:
 def cautions(named: Mapping[str, Any]) -> tuple[Caution, ...]:
     """Return the cautions for a release with these facts."""
     return tuple(
-        Caution(
-            title=entry["title"].format_map(named),
-            text=" ".join(written_words(entry["text"], named)),
-        )
-        for entry in sentences()["cautions"]
-        if holds(entry.get("when", ""), named)
+        Caution(title=e["title"].format_map(named), text=" ".join(written_words(e["text"], named)))
+        for e in sentences()["cautions"]
+        if holds(e.get("when", ""), named)
     )
 
 

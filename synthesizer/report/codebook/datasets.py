@@ -160,11 +160,9 @@ class Facts:
             career=known(self.career),
             wide=wide,
             steps=tuple(
-                step.model_copy(
-                    update={"predictors": tuple(p for p in step.predictors if p in names)}
-                )
-                for step in self.steps
-                if step.variable in names
+                s.model_copy(update={"predictors": tuple(p for p in s.predictors if p in names)})
+                for s in self.steps
+                if s.variable in names
             ),
             variables={name: facts for name, facts in self.variables.items() if name in names},
             strata=tuple(name for name in self.strata if name in names),

@@ -470,6 +470,4 @@ def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
 
 def _sorted(texts: Iterable[str]) -> list[str]:
     """Return numbers by size, before words by alphabet."""
-    return sorted(
-        texts, key=lambda text: (finite_number(text) is None, finite_number(text) or 0.0, text)
-    )
+    return sorted(texts, key=lambda t: (finite_number(t) is None, finite_number(t) or 0.0, t))

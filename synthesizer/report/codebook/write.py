@@ -301,9 +301,7 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
 
 def _format(form: FileFormat) -> str:
     writing = writing_of(form.type)
-    labelled = (
-        {} if writing is None else {kind: text for kind, (text, _) in writing.descriptions.items()}
-    )
+    labelled = {} if writing is None else {k: t for k, (t, _) in writing.descriptions.items()}
     kinds = sentences()["files"] | labelled
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     text: str = kinds.get(form.type, kinds["text"])
@@ -336,10 +334,8 @@ def _overview(variables: Sequence[Described]) -> Iterator[Block]:
         *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
         Added("kind", "text", _kind),
         Added("values", "text", _values),
-        Added("how made", "text", lambda variable: _HOW[variable.made.how]),
-        Added(
-            "share missing", "share", lambda variable: float(sum(c.share for c in variable.missing))
-        ),
+        Added("how made", "text", lambda v: _HOW[v.made.how]),
+        Added("share missing", "share", lambda v: float(sum(c.share for c in v.missing))),
     ]
     links = [el("a", {"href": f"#v{i}"}, variable.name) for i, variable in enumerate(variables, 1)]
     yield row_table(
