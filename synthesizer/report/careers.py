@@ -186,15 +186,8 @@ def _transitions(sequences: SequenceResult, named: Callable[[str], str]) -> Iter
 
 
 _HISTORY = (
-    "name",
-    "changing",
-    "mean_changing",
-    "difference",
-    "association",
-    "lag",
-    "mean_lag",
-    "mean_new",
-)
+    "name", "changing", "mean_changing", "difference", "association", "lag", "mean_lag", "mean_new"
+)  # fmt: skip
 
 
 def _histories(panel: PanelResult) -> Iterator[Block]:

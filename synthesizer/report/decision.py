@@ -443,21 +443,19 @@ def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
 def trial_of(
     setting: str, results: CheckResults, limits: LimitConfig, subject: Subject, key: str
 ) -> Trial:
-    """Return the row of a setting: figure of the finding, near copies, and use."""
+    """Return the row of a setting: figure of the finding, near near, and use."""
     judged = verdict(results, limits)
 
     def of(line: Subject, key: str) -> Evidence | None:
         return next((e for e in judged[line].evidence if e.key == key), None)  # the worst
 
-    e, copies = of(subject, key), of("person", "near_verbatim")
+    e, near = of(subject, key), of("person", "near_verbatim")
     unseen = None if results.utility is None else results.utility.further.get("unseen")
     return Trial(
         setting=setting,
         **{} if e is None else {"value": e.value, "least": e.low, "limit": e.mark},
         word="pass" if e is None else e.word,
-        **{}
-        if copies is None
-        else {"persons": copies.value, "low": copies.low, "high": copies.high},
+        **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
         use=unseen.s_pmse if isinstance(unseen, Unseen) else None,
         distance=0.0 if e is None else _distance(e),
         failing=tuple(

@@ -241,12 +241,8 @@ def figures_of(result: object, units: Units = "records") -> list[tuple[str, Figu
     """Return the figures of a result, each with its subject."""
     figures = getattr(result, FIGURES, ())
     pairs = figures if isinstance(figures, tuple) else ()
-    named = [("", one) if isinstance(one, Figure) else one for one in pairs]
-    return [
-        (about, one if about else one.counting(units))
-        for about, one in named
-        if isinstance(one, Figure)
-    ]
+    named = [("", f) if isinstance(f, Figure) else f for f in pairs]
+    return [(item, f if item else f.counting(units)) for item, f in named if isinstance(f, Figure)]
 
 
 def units_of(result: object) -> Units:

@@ -194,11 +194,9 @@ def _head(result: object) -> str:
 
 def _short(result: object) -> str:
     """Return the type of a result with its fields, on one line if they fit."""
-    fields_text = [
-        f"{name}={'...' if name in HIDDEN else _brief(value)}" for name, value in values_of(result)
-    ]
-    name = type(result).__name__
-    whole = f"{name}({', '.join(fields_text)})"
+    fields = [f"{n}={'...' if n in HIDDEN else _brief(v)}" for n, v in values_of(result)]
+    n = type(result).__name__
+    whole = f"{n}({', '.join(fields)})"
     if len(whole) <= 5 * _MAX_LETTERS:
         return whole
     more = len(fields_text) - _MAX_TEXT_ROWS
@@ -293,10 +291,7 @@ class Charts:
             raise OutputError(f"{path} must be named .svg or .html: charts are written as these")
         content = self._repr_svg_()
         if path.suffix.lower() == ".html":
-            body = Markup("\n").join(fragment(chart) for chart in self.charts)
-            content = sound_text(
-                from_template("frame.html", title="Charts", body=body, **frame_style())
-            )
+            content = _page(self.charts, "Charts")
         write_texts({path: sound_text(content)}, overwrite=overwrite)
 
 

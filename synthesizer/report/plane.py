@@ -249,13 +249,9 @@ def _beside(x: float, y: float, words: str, *, leftwards: bool) -> Markup:
 
 
 _BESIDE = (
-    (8, -9, "start"),
-    (-8, -9, "end"),
-    (8, 18, "start"),
-    (-8, 18, "end"),
-    (11, 4, "start"),
+    (8, -9, "start"), (-8, -9, "end"), (8, 18, "start"), (-8, 18, "end"), (11, 4, "start"),
     (-11, 4, "end"),
-)
+)  # fmt: skip
 """Places of a name around its dot, the best first: an interval runs beside it."""
 _RADIUS, _LETTER_HEIGHT = 7, 13
 

@@ -139,22 +139,14 @@ def ratio_in_words(scores: PmseResult, record: Record) -> str:
     ratio, expected = scores.mean.s_pmse, expected_of(record)
     if scores.permutations:
         return chance_in_words(ratio, scores.mean.z_pmse, right_share(scores, expected))
-    distance = distance_in_words(ratio, expected)
+    gap = distance_in_words(ratio, expected)
     if ratio is None or not only_margins(scores):
-        return distance
+        return gap
     utility = record.results.utility
-    has_tree = utility is not None and any(
-        model_scores.model == "cart" for model_scores in utility.propensity
-    )
-    remedy = (
-        "see the classification tree"
-        if has_tree
-        else "add cart (checks: {propensity: [logit, cart]})"
-    )
-    return (
-        f"the margins are {distance}; this model does not test relations between variables: "
-        f"{remedy}"
-    )
+    has_tree = utility is not None and any(s.model == "cart" for s in utility.propensity)
+    advice = "add cart (checks: {propensity: [logit, cart]})"
+    remedy = "see the classification tree" if has_tree else advice
+    return f"the margins are {gap}; this model does not test relations between variables: {remedy}"
 
 
 def only_margins(scores: PmseResult) -> bool:

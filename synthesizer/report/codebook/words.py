@@ -326,9 +326,7 @@ def _models(step: ColumnStep) -> str:
     """Return the model, and those inside it, in words."""
     names = [step.model, *step.base]
     words = [*step.in_words, *[""] * len(names)]
-    outer, *inside = (
-        _model(name, words_of_model) for name, words_of_model in zip(names, words, strict=False)
-    )
+    outer, *inside = (_model(name, one) for name, one in zip(names, words, strict=False))
     return outer + (f" (made of {', with '.join(inside)})" if inside else "")
 
 
