@@ -120,7 +120,7 @@ def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
     assert str(page) in result.output
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     text = page.read_text(encoding="utf-8")
-    for shown in ("<h1>Synthetic data from", "Use: ", "elemam", "near-verbatim records"):
+    for shown in ("<h1>Synthetic data from", "Use: ", "elemam", "near copies"):
         assert shown in text
     # nothing is known of its models: no advice on them, no seed, no chain
     for words_of_runs in ("min_leaf", "visit_sequence", "Secret of the draws", "The chain"):

@@ -208,8 +208,10 @@ def test_measures_come_after_those_that_they_name():
     other = replace(last, compute=lambda case: None, after="cap")
     ordered = [measure.key for measure in catalogue.in_order([*MEASURES.values(), other])]
     assert ordered[ordered.index("cap") + 1] == "last"  # before those of this package
-    with pytest.raises(ConfigError, match="measure 'last': after names 'absent', which is no measure"):
+    with pytest.raises(
+        ConfigError, match="measure 'last': after names 'absent', which is no measure"
+    ):
         [*catalogue.in_order([replace(last, after="absent")])]
     circle = [replace(last, after="first"), replace(first, after="last")]
-    with pytest.raises(ConfigError, match="measures first, last: each comes after another one"):
+    with pytest.raises(ConfigError, match="measures first, last: their after names form a circle"):
         [*catalogue.in_order(circle)]

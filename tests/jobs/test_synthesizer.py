@@ -137,7 +137,9 @@ def test_every_kind_of_column_comes_back() -> None:
     assert (kinds["month"], kinds["seconds"]) == ("date", "numeric")
 
 
-@pytest.mark.parametrize(("values", "words"), [([{"a": 1}], "contains records"), ([1j], "complex128")])
+@pytest.mark.parametrize(
+    ("values", "words"), [([{"a": 1}], "contains records"), ([1j], "complex128")]
+)
 def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> None:
     with pytest.raises(DataError, match=f"'c' .*{words}.*store it as text"):
         Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))

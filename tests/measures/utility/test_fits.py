@@ -111,7 +111,9 @@ def test_a_level_without_a_response_never_settles(family):
     X, responses, _ = sample()
     y = responses[family]
     y[X[:, 2] == 1] = 0
-    with pytest.raises(DataError, match="does not converge: a value of the response does not occur with b"):
+    with pytest.raises(
+        DataError, match="does not converge: a value of the response does not occur with b"
+    ):
         fit_model(family, y, X, ["Intercept", "a", "b"])
 
 
