@@ -279,7 +279,7 @@ FAULTS = (
     ("rows", "return Draft(RandomRowsPlan", "return Draft(None) or (RandomRowsPlan",
      "plan returned no Draft of a Planned"),
     ("random_rows", 'name="random_rows"', 'name="Random Rows"', "small letters, digits and _"),
-    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has a key of the core"),
+    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has a key"),
     ("random_rows", ":RandomRowsOptions", ":Field", "is not a dataclass or model"),
     ("random_rows", "EXTENSION = Extension(", "EXTENSION = Extension(key='a') and Extension(",
      "key must be a Key"),
