@@ -18,7 +18,7 @@ def test_a_run_and_a_saved_model_give_datasets_with_a_codebook(tmp_path: Path) -
     out, again = tmp_path / "out", tmp_path / "again"
     assert call("codebook", out, "-o", again).exit_code == 0
     itself = call("codebook", out, "-o", out, "--overwrite")
-    assert (itself.exit_code, "is the result itself" in itself.output) == (2, True)
+    assert (itself.exit_code, "name another directory" in itself.output) == (2, True)
     data_mode = stat.S_IMODE((out / "synthetic_1.csv").stat().st_mode)
     for name in ("codebook.html", "codebook.json"):
         assert stat.S_IMODE((out / name).stat().st_mode) == data_mode

@@ -246,8 +246,8 @@ def test_new_states_and_other_columns(tmp_path: Path) -> None:
     frames = {"o.csv": small(60), "out.csv": made[made["year"] != "1994"]}
     found, content = read(asked_of(tmp_path, frames, "--json").output)
     notes = content["notes"]
-    assert any("out.csv: not in the original, and not compared: extra" in n for n in notes)
-    assert any("nobody of the original changes sex" in note for note in notes)
+    assert any("the original does not have are" in n and "extra" in n for n in notes)
+    assert any("sex changes within persons, but not in the original" in note for note in notes)
     assert found.risk.careers.n == 60
     careers = found.panel.sequences
     shares = careers.synthetic.headcounts

@@ -213,5 +213,5 @@ def test_measures_come_after_those_that_they_name():
     ):
         [*catalogue.in_order([replace(last, after="absent")])]
     circle = [replace(last, after="first"), replace(first, after="last")]
-    with pytest.raises(ConfigError, match="measures first, last: each comes after another one"):
+    with pytest.raises(ConfigError, match="measures first, last: their after names form a circle"):
         [*catalogue.in_order(circle)]

@@ -250,7 +250,7 @@ def test_a_source_that_does_not_do_its_part_is_refused(run: Any, tmp_path: Path)
     codes, _, errors = run(["plan", "run.yaml", *ruled], ["run", "run.yaml"])
     assert codes == [2, 0], errors
     assert "forbid: random_rows cannot respect it; remove forbid or random_rows" in errors
-    assert "keep: random_rows does not keep to it" in errors
+    assert "keep: random_rows cannot respect it" in errors
     module = tmp_path / "synthesizer_rows.py"
     text = module.read_text()
     wrong = {
@@ -263,7 +263,9 @@ def test_a_source_that_does_not_do_its_part_is_refused(run: Any, tmp_path: Path)
         module.write_text(text.replace(finished, f"            yield {made}"))
         codes, _, errors = run(["run", "run.yaml"], ["plan", "run.yaml"])
         assert codes == [1, 0], errors
-        assert "random_rows: its dataset has other variables or another form" in errors
+        assert (
+            "random_rows: its dataset has other variables, or variables in another form" in errors
+        )
         assert names in errors
         assert "Traceback" not in errors
 
@@ -277,7 +279,7 @@ FAULTS = (
     ("rows", "return Draft(RandomRowsPlan", "return Draft(None) or (RandomRowsPlan",
      "plan returned no Draft of a Planned"),
     ("random_rows", 'name="random_rows"', 'name="Random Rows"', "small letters, digits and _"),
-    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has a key of the core"),
+    ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has a key"),
     ("random_rows", ":RandomRowsOptions", ":Field", "is not a dataclass or model"),
     ("random_rows", "EXTENSION = Extension(", "EXTENSION = Extension(key='a') and Extension(",
      "key must be a Key"),

@@ -92,7 +92,7 @@ def test_the_file_that_is_checked_is_the_file_that_goes_out(data, tmp_path, monk
         "pay: values above 4,000 became 4,000 (top_code).",
         "age: values above 80 became 80 (top_code).",
         "job: levels of fewer than 20 records of a dataset were blanked (blank_rare).",
-        "what: says in every record 'Synthetic data, no real persons' (label).",
+        "what: is 'Synthetic data, no real persons' in every record (label).",
     )
     assert "After the synthesis" in (tmp_path / "out" / "report.html").read_text()
     book = json.loads((tmp_path / "out" / "codebook.json").read_text())

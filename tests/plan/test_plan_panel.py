@@ -227,6 +227,6 @@ def test_what_does_not_advance_so_is_told(
     variables = kinds | {name: kinds[name] | {"method": "advance", "options": options}}
     panel = {"person": "person", "time": "year"}
     plan = planned(ages(scale, rises=rises), panel=panel, variables=variables)
-    told = [note for note in plan.notes if "leads to" in note]
+    told = [note for note in plan.notes if "or use another model" in note]
     assert len(told) == noted
-    assert all("days" in note or "a day" in note for note in told)
+    assert all("days" in note or "per day" in note for note in told)

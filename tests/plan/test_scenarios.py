@@ -48,7 +48,7 @@ EVERYTHING: dict[str, Any] = KNOWN | {
 
 
 def test_a_limit_whose_check_is_off_is_refused() -> None:
-    lacking = {"panel": "only ", "view": "only ", "weight": "there is no survey weight"}
+    lacking = {"panel": "needs ", "view": "needs ", "weight": "needs a survey weight"}
     for key, (measure, kind, _) in LIMITS.items():
         limits = {"limits": {key: 0.5}}
         needed = [check for check in (measure.check, *kind.checks) if check is not None]

@@ -144,7 +144,7 @@ def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: P
     assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
     assert told[0].startswith("2 settings, each a whole run")
     for name, twin in twins.items():
-        note = f"{name}: left out, as it would make the same data as {twin}: "
+        note = f"{name}: left out, since it makes the same data as {twin}: "
         assert any(line.startswith(f"note: {note}") for line in told)
         assert any(line.startswith(note) for line in found.comparison.notes)
         assert note in (found.directory / "frontier.html").read_text()
@@ -170,7 +170,7 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     found = run_grid(config, vary, directory=where, overrides={"workers": 2}, show=told.append)
     assert len(found.comparison.runs) == 3
-    assert "1 of them are finished already" in told[1]
+    assert "1 of them are finished in" in told[1]
     assert "setting 1 of 2: cart.min_leaf=20" in told
     assert (where / NAMES[0] / "manifest.json").stat().st_ino == made  # the same file, moved
     assert not workshop(where).exists()

@@ -255,7 +255,7 @@ def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
     assert written == {**HOUSEHOLD, **said["household"]}
     with pytest.raises(ConfigError, match="both group the rows"):
         started(sections=said, panel=PanelConfig(person="hhid", time="age"))
-    with pytest.raises(ConfigError, match="--set household home: the data have no such column"):
+    with pytest.raises(ConfigError, match="--set household: the data have no column 'home'"):
         started(sections={"household": {"id": "home"}})
 
 

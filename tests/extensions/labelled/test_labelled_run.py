@@ -102,6 +102,6 @@ def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     words = {"v1": "Person weight", "v2": "Weight of the person in kg", "sex": "Sex"}
     pyreadstat.write_sav(pd.DataFrame(rows), "s.sav", column_labels=words)
     told = call("init", "s.sav").stdout
-    said = "v1 looks like a survey weight: synthesizer init s.sav --set weights=v1"
+    said = "survey weight; if so: synthesizer init s.sav --set weights=v1"
     assert (said in told) == ("weights" in keyed())
     assert "v2 looks like" not in told

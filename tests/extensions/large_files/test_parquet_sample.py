@@ -131,7 +131,7 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(tmp_path, monkeypa
     options = StarterOptions(panel=PanelConfig(person="id", time="time"))
     text = make_starter(path, tmp_path / "a.yaml", options).text
     told, rows = re.search(
-        r"path: a +# a random sample of ([\d,]+) of ([\d,]+) rows", text
+        r"path: a +# based on a random sample of ([\d,]+) of ([\d,]+) rows", text
     ).groups()
     assert rows == f"{len(frame):,}"
     assert 800 < int(told.replace(",", "")) < 1_200

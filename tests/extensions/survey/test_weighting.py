@@ -94,7 +94,7 @@ def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_wei
     ).spec.order
     assert order[0] == "wgt"
     notes = prepare(config(folder), Registry.load()).notes
-    assert any("wgt looks like a survey weight: declare weights: wgt" in note for note in notes)
+    assert any("wgt looks like a survey weight: write weights: wgt" in note for note in notes)
 
 
 def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):

@@ -150,7 +150,7 @@ def test_no_output_replaces_what_is_read(release, tmp_path, monkeypatch):
             "a directory that is read",
         ),
         ((*asked, "--dry-run", "-o", "query.yaml"), "not a directory"),
-        ((*asked, "--dry-run", "-o", "asked"), "a directory that is read"),
+        ((*asked, "--dry-run", "-o", "asked"), "is a file that is read"),
         ((*asked, "--confidential", "x" * 300, "--ledger", "x" * 300), "no such file"),
     ):
         made = call(*words, "--overwrite")
