@@ -375,16 +375,13 @@ def show_advised(advised: Advised) -> None:
     if (finding := advised.finding) is not None:
         say(finding.sentence, start=f"worst finding, {finding.test}:", word=finding.word.upper())
     names = [trial.setting for trial in advised.trials]
-    for number, name in enumerate(names, 1):
-        say(name, start=f"setting {number}:")
-    columns = (
-        Added("Setting", "count", lambda trial: names.index(trial.setting) + 1),
-        *("word", Added("Finding", "share", lambda trial: trial.value), "limit", "persons"),
-        Added("95 % interval", "text", lambda t: t.high and f"{t.low:.3f} to {t.high:.3f}"),
-        "use",
-    )
-    title = f"settings tried: {advised.caption}; finding: {advised.figure}"
-    show_rows(advised.trials, title, *columns)
+    for position, name in enumerate(names, 1):
+        say(name, start=f"setting {position}:")
+    number = Added("Setting", "count", lambda trial: names.index(trial.setting) + 1)
+    figure = Added("Finding", "share", lambda trial: trial.value)
+    ends = Added("95 % interval", "text", lambda t: t.high and f"{t.low:.3f} to {t.high:.3f}")
+    columns = (number, "word", figure, "limit", "persons", ends, "use")
+    show_rows(advised.trials, f"settings tried: {advised.caption}; {advised.figure}", *columns)
     show_rows(advised.again, "current and best setting, with another random half", *columns)
     say(advised.sentence)
 

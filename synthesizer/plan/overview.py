@@ -183,9 +183,7 @@ class ZeroRow(Row):
     new_sample: float = column(
         "impossible rows in a new sample", "share", "the same for a new sample (Good 1953)"
     )
-    combinations: int = column(
-        "combinations that occur", "count", "combinations that occur in the data"
-    )
+    combinations: int = column("combinations that occur", "count", "in the data")
     rare_cells: int = column("rare combinations", "count", "of fewer than 5 persons")
     persons: int = column("persons in them", "count", "persons with a rare combination")
     rare_share: float = column("share of rows", "share", "rows with a rare combination")

@@ -414,13 +414,11 @@ class Advised(Result):
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
         is_wide = self.subject != "use" and self.trials[0].word == "unclear"
         more = f" More {self.units} narrow the interval." * is_wide
-        return f"{none}.{chance}{more}{_OTHER_REMEDIES * (self.subject != 'use')}"
+        return f"{none}.{chance}{more}{_OTHER_REMEDIES if self.subject != 'use' else ''}"
 
 
-_OTHER_REMEDIES = (
-    " What is left: coarsen or drop variables (docs/lower-the-risk.md), write `limits: {release: "
-    "contract}` for a release under contract, or do not release."
-)
+_OTHER_REMEDIES = """ What is left: coarsen or drop variables (docs/lower-the-risk.md), \
+write `limits: {release: contract}` for a release under contract, or do not release."""
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
@@ -443,7 +441,7 @@ def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
 def trial_of(
     setting: str, results: CheckResults, limits: LimitConfig, subject: Subject, key: str
 ) -> Trial:
-    """Return the row of a setting: figure of the finding, near near, and use."""
+    """Return the row of a setting: figure of the finding, near copies, and use."""
     judged = verdict(results, limits)
 
     def of(line: Subject, key: str) -> Evidence | None:

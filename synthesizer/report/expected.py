@@ -76,9 +76,8 @@ class Expected:
     @property
     def sentence(self) -> str:
         """Both values with their formula."""
-        value = "1 + k/n" if self.fresh is None else short(self.fresh)
-        ratio = "" if self.fresh is None else f"{value} is 1 + k/n: "
-        ratio = f" ({ratio}k synthetic and n original records)"
+        value = "the value of a new sample" if self.fresh is None else short(self.fresh)
+        ratio = f" ({value} is 1 + k/n for k synthetic and n original records)"
         if self.proper:
             return (
                 f"{value}: drawn from the true model with new parameters for each dataset, or a "

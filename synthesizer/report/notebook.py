@@ -195,13 +195,13 @@ def _head(result: object) -> str:
 def _short(result: object) -> str:
     """Return the type of a result with its fields, on one line if they fit."""
     fields = [f"{n}={'...' if n in HIDDEN else _brief(v)}" for n, v in values_of(result)]
-    n = type(result).__name__
-    whole = f"{n}({', '.join(fields)})"
+    name = type(result).__name__
+    whole = f"{name}({', '.join(fields)})"
     if len(whole) <= 5 * _MAX_LETTERS:
         return whole
-    more = len(fields_text) - _MAX_TEXT_ROWS
+    more = len(fields) - _MAX_TEXT_ROWS
     rest = [f"and {more} more"] if more > 0 else []
-    return "\n  ".join([f"{name}(", *map(_cut, fields_text[:_MAX_TEXT_ROWS]), *rest]) + ")"
+    return "\n  ".join([f"{name}(", *map(_cut, fields[:_MAX_TEXT_ROWS]), *rest]) + ")"
 
 
 def _brief(value: object) -> str:

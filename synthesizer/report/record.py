@@ -581,9 +581,8 @@ def order_notes(
         )
     makers = {p: maker for p in (original, *synthetic) if (maker := maker_of(p)) is not None}
     sources = {p: maker.data.sha256 for p, maker in makers.items()}
-    for page in sorted({path.parent / "report.html" for path in makers}):
-        if os.path.isfile(page):
-            yield f"The run measured more: see {page}"
+    pages = sorted({path.parent / "report.html" for path in makers})
+    yield from (f"The run measured more: see {page}" for page in pages if os.path.isfile(page))
     for path in synthetic if sources else ():
         if hashes[path] in sources.values():
             yield f"{path} is the original of the other files, by a manifest"
