@@ -59,10 +59,10 @@ class FixedEffects:
         columns = [self.codes[effect] + start for effect, start in zip(order, starts, strict=False)]
         n, n_effects = len(columns[0]), len(columns)
         indices = np.column_stack(columns).ravel()
-        starts = np.arange(0, n * n_effects + 1, n_effects)
+        bounds = np.arange(0, n * n_effects + 1, n_effects)
         shape = (n, int(starts[-1]))
         # The effect with the most levels comes first.
-        self._indicators = scipy.sparse.csr_array((np.ones(n * n_effects), indices, starts), shape)
+        self._indicators = scipy.sparse.csr_array((np.ones(n * n_effects), indices, bounds), shape)
         self._transposed = self._indicators.T.tocsr()
 
     @property
