@@ -447,13 +447,13 @@ def trial_of(
     def of(line: Subject, key: str) -> Evidence | None:
         return next((e for e in judged[line].evidence if e.key == key), None)  # the worst
 
-    e, near = of(subject, key), of("person", "near_verbatim")
+    e, copy = of(subject, key), of("person", "near_verbatim")
     unseen = None if results.utility is None else results.utility.further.get("unseen")
     return Trial(
         setting=setting,
         **{} if e is None else {"value": e.value, "least": e.low, "limit": e.mark},
         word="pass" if e is None else e.word,
-        **{} if near is None else {"persons": near.value, "low": near.low, "high": near.high},
+        **{} if copy is None else {"persons": copy.value, "low": copy.low, "high": copy.high},
         use=unseen.s_pmse if isinstance(unseen, Unseen) else None,
         distance=0.0 if e is None else _distance(e),
         failing=tuple(
