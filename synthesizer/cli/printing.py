@@ -25,13 +25,7 @@ from rich.text import Text
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.blocks import (
-    MINUS,
-    Added,
-    DataTable,
-    row_table,
-    written,
-)
+from synthesizer.report.blocks import MINUS, Added, DataTable, row_table, written
 
 PIPE_WIDTH = 80
 """Columns of a table in a pipe or file without COLUMNS; sentences are one line."""

@@ -462,14 +462,7 @@ def _alike(data: ComparedData) -> _Columns:
     further = tuple(name for name in theirs if name not in originals)
     ids = [name for name in shared if name not in names and name not in failed]
     notes = [f"identifiers are not compared: {', '.join(ids)}"] if ids else []
-    return _Columns(
-        tuple(names),
-        absent,
-        failed,
-        further,
-        tuple(ids),
-        tuple(notes),
-    )
+    return _Columns(tuple(names), absent, failed, further, tuple(ids), tuple(notes))
 
 
 def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:

@@ -31,13 +31,7 @@ from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
-from synthesizer.data.sources import (
-    RawTable,
-    WholeSource,
-    csv_bytes,
-    read_sql,
-    without_password,
-)
+from synthesizer.data.sources import RawTable, WholeSource, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.workers import Listener, Phases, silent

@@ -506,9 +506,7 @@ def read_raw(data: DataConfig) -> RawTable:
     if data.path is not None:
         most = data.max_unpacked_mb
         return read_path(
-            data.path,
-            max_unpacked=None if most is None else most * 1_000_000,
-            **data.reading,
+            data.path, max_unpacked=None if most is None else most * 1_000_000, **data.reading
         )
     if foreign := [*foreign_keys(None, data.of_format)]:
         raise DataError(f"data.{problem}" for problem in foreign)

@@ -68,10 +68,7 @@ def _suggested(context: Context, table: Table) -> Draft[tuple[Scenario, ...]]:
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
         return Draft((), notes=(NO_SCENARIO,))
-    reason = in_units(
-        suggestion.reason,
-        "persons" if isinstance(table, View) else "records",
-    )
+    reason = in_units(suggestion.reason, "persons" if isinstance(table, View) else "records")
     scenario = checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason)
     return Draft((scenario,), notes=(reason,))
 

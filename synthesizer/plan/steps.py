@@ -488,10 +488,7 @@ def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[s
 
 
 def plan_steps(
-    context: Context,
-    order: list[str],
-    methods: Mapping[str, Method],
-    paths: Sequence[PathRule],
+    context: Context, order: list[str], methods: Mapping[str, Method], paths: Sequence[PathRule]
 ) -> Draft[list[Step]]:
     """Return the step of every variable."""
     steps, findings = list[Step](), Findings()
