@@ -432,9 +432,7 @@ def _with_chosen_past(
     """
     added = model.own_predictors(predictors)
     wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
-    excluded = [
-        predictor for predictor in context.settings_of(name).exclude if predictor.startswith(OWN)
-    ]
+    excluded = [p for p in context.settings_of(name).exclude if p.startswith(OWN)]
     findings.problems += [
         problem(
             "unknown_predictor",
