@@ -137,10 +137,9 @@ def variations(
 def _value_problems(key: str, values: tuple[Any, ...]) -> list[str]:
     if not values:
         return [f"--vary {key}: has no values; write KEY=VALUE,VALUE"]
-    problems = []
     texts = [plain_text(value) for value in values]
     twice = [text for text in dict.fromkeys(texts) if texts.count(text) > 1]
-    problems += [f"--vary {key}: the value {text} is there twice; keep one" for text in twice]
+    problems = [f"--vary {key}: the value {text} is there twice; keep one" for text in twice]
     if any(isinstance(value, Mapping) for value in values):
         problems.append(f"--vary {key}: values are single values or lists, not maps; name its keys")
     return problems
