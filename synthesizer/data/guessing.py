@@ -632,7 +632,9 @@ def _levels(column: _RawColumn) -> tuple[str, ...]:
 
 def _check_levels(column: _RawColumn, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
-        raise UnreadableColumn("has `levels` that repeat or are missing codes; write each once")
+        raise UnreadableColumn(
+            "has `levels` that occur twice or are missing codes; write each once"
+        )
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
         raise UnreadableColumn(
