@@ -385,13 +385,13 @@ def unknown_encoding(name: str) -> str:
 
 def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
     """Return the problem of the first unreadable byte: row, column and an encoding to set."""
-    place = failing_byte(data, encoding)
-    if place is None:  # what begins with a mark, or ends in the middle of a letter
+    at = failing_byte(data, encoding)
+    if at is None:  # what begins with a mark, or ends in the middle of a letter
         return f"{origin}: cannot be read as {encoding}; set `encoding` to that of the file"
     content = data.to_pybytes()
-    before = content[:place].decode(encoding, errors="replace")
+    before = content[:at].decode(encoding, errors="replace")
     return (
-        f"{origin}: byte {place:,}{_position(before)} is not {encoding.upper()}; "
+        f"{origin}: byte {at:,}{_position(before)} is not {encoding.upper()}; "
         f"{_remedy(data, content, encoding)}"
     )
 

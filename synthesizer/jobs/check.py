@@ -165,10 +165,10 @@ def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[
         yield
     except SynthesizerError as error:
         names = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
-        places = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
+        named = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
         raise type(error)(
-            Problem(names.get(place, p[: len(place)]) + p[len(place) :], p.code, p.names)
-            for place, p in zip(places, error.problems, strict=True)
+            Problem(names.get(key, p[: len(key)]) + p[len(key) :], p.code, p.names)
+            for key, p in zip(named, error.problems, strict=True)
         ) from error
 
 
