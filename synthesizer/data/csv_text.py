@@ -306,7 +306,7 @@ def find_encoding(data: pa.Buffer, origin: str) -> FoundEncoding:
     if (nul := half_empty(data)) is not None:
         return FoundEncoding(nul, "every second byte is NUL", is_marked=False)
     if failing_byte(data, "utf-8") is None:
-        return FoundEncoding("utf-8", "all of it is")
+        return FoundEncoding("utf-8", "found; every byte fits")
     content = data.to_pybytes()
     runs = _NOT_ASCII.findall(content)
     if 2 * sum(_is_utf_8(run) for run in runs) > len(runs):

@@ -210,7 +210,7 @@ def _plan(
         checks = checks.about(only)
     elif only is not None:
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
-    limits, notes = _looked_at(loaded.limits, _axes(checks), has_control=has_control)
+    limits, notes = _measurable_limits(loaded.limits, _axes(checks), has_control=has_control)
     plan = FilesPlan(
         config=loaded, checks=checks, limits=limits, named=named.get("checks", {}), synthesis=made
     )
@@ -497,10 +497,10 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
     return None
 
 
-def _looked_at(
+def _measurable_limits(
     limits: LimitConfig, axes: Sequence[Axis], *, has_control: bool
 ) -> tuple[LimitConfig, list[str]]:
-    """Return the limits that can be checked, and notes on the others."""
+    """Return the limits of figures that these files allow, and notes on the others."""
     reasons: dict[str, str] = {}
     for key in limits.chosen:
         measure = LIMITS[key][0]

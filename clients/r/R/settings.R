@@ -12,7 +12,7 @@
 #'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `random_key = "none"`.
 #' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
 #' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting:
-#'   the figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
+#'   the figure of the finding (`value`), its `limit` and `word`, near copies (`persons`) with their
 #'   interval (`low`, `high`), and `use` (mean S_pMSE of pairs; lower is better). The setting that
 #'   helps is `attr(x, "advised")`, or NULL.
 #'
@@ -134,7 +134,7 @@ advise <- function(data, ..., quiet = FALSE) {
 print.synthetic_advice <- function(x, ...) {
   if (!is.null(attr(x, "finding"))) print_lines(attr(x, "finding"))
   if (nrow(x)) {
-    print_lines("persons: near-verbatim excess; use: S_pMSE of pairs; lower is better")
+    print_lines("persons: near copies; use: S_pMSE of pairs; lower is better")
     print_rows(cbind(setting = x$setting, word = x$word, value = short_number(x$value),
                      persons = short_number(x$persons), use = short_number(x$use)))
   }
