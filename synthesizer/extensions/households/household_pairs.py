@@ -169,12 +169,7 @@ class HouseholdPairCounter:
     """
 
     def __init__(
-        self,
-        original: MemberView,
-        names: Sequence[str],
-        *,
-        groups: int = 5,
-        seed: AnySeed = 0,
+        self, original: MemberView, names: Sequence[str], *, groups: int = 5, seed: AnySeed = 0
     ) -> None:
         self._rng = seeded(seed).generator("household pairs")
         self._relation = original.relation

@@ -214,11 +214,7 @@ def _redrawing_problems(
         yield problem("not_with_redrawing", key=key)
     for step in steps:
         if step.variable != name and name in step.predictors and not _is_derived(step):
-            yield problem(
-                "weight_as_predictor",
-                name=name,
-                variable=step.variable,
-            )
+            yield problem("weight_as_predictor", name=name, variable=step.variable)
             return
     if not config.proper:
         yield problem("redrawing_proper")
@@ -336,9 +332,7 @@ def _negative_codes(column: Column) -> str:
 
 
 def _raking_problems(
-    context: Context,
-    weighting: WeightsOptions,
-    chain: ChainSpec,
+    context: Context, weighting: WeightsOptions, chain: ChainSpec
 ) -> Iterator[str]:
     """Yield the keys that cannot be combined with raked weights."""
     name = weighting.variable

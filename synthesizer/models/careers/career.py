@@ -213,8 +213,7 @@ class Past:
         ends = index.starts + index.counts - 1
         there = index.period[ends] == index.n_periods - 1
         away = Column(
-            Variable(name=OWN + "away", kind=Kind.NUMERIC),
-            moment - index.times[index.period[ends]],
+            Variable(name=OWN + "away", kind=Kind.NUMERIC), moment - index.times[index.period[ends]]
         )
         last = states[ends]
         table = Table(panel.take(ends).columns, len(ends)).with_column(away)

@@ -114,12 +114,7 @@ class FittedAdvance(FittedHistory):
         return column, bad
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Return the last period given the past of every person; see `FittedHistory.follow`."""
         index = predictors.index

@@ -83,12 +83,7 @@ class FittedLagOne(FittedHistory):
         return self._walk(predictors, limits, rules, must, rng).column()
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Draw the rows of the last period; see `FittedHistory.follow`."""
         return self._walk(predictors, limits, self.rules, None, rng).last(past)
@@ -627,10 +622,6 @@ class LagOne(WrappedHistory):
         return Steps(moves=moves, values=part)
 
     def _part(
-        self,
-        table: Table,
-        values: Column,
-        numbers: SafeNumbers | None,
-        rng: np.random.Generator,
+        self, table: Table, values: Column, numbers: SafeNumbers | None, rng: np.random.Generator
     ) -> FittedPart:
         return fit_part(self.base, table, values, rng, left_out=self.left_out, numbers=numbers)

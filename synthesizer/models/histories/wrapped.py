@@ -46,12 +46,7 @@ class FittedTimeInvariant(FittedHistory):
         return predictors.spread(drawn)
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Return the value of each person, drawn for new persons; see `FittedHistory.follow`."""
         index = predictors.index

@@ -97,11 +97,7 @@ class Accounts:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        *,
-        session_hours: float = 8.0,
-        clock: Callable[[], datetime] = now,
+        self, engine: Engine, *, session_hours: float = 8.0, clock: Callable[[], datetime] = now
     ) -> None:
         self.engine = engine
         self._session = timedelta(hours=session_hours)

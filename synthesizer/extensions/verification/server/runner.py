@@ -125,9 +125,7 @@ def run(
     """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(
-        target=_begin,
-        args=(sender, task.model_dump_json(), limits.model_dump_json()),
-        daemon=True,
+        target=_begin, args=(sender, task.model_dump_json(), limits.model_dump_json()), daemon=True
     )
     process.start()
     sender.close()

@@ -299,10 +299,7 @@ class Guard:
                 request, Signed(account, csrf_of(f"{self._csrf_key} {account.id}"))
             )
         self.limit.check(f"address {request.state.origin.address}")
-        raise RequestError(
-            WORDS["refused"]["sign_on"].format(name),
-            403,
-        )
+        raise RequestError(WORDS["refused"]["sign_on"].format(name), 403)
 
     async def sign_in(self, request: Request, token: str) -> str:
         """Begin a session by a token; return its cookie; RequestError 401, HTTPException 429."""

@@ -74,11 +74,7 @@ datasets:
     schema: schema.yaml
     cap: 20
 """
-DEMO_ACCOUNTS: Mapping[str, Role] = {
-    "steward": "steward",
-    "ada": "researcher",
-    "bob": "researcher",
-}
+DEMO_ACCOUNTS: Mapping[str, Role] = {"steward": "steward", "ada": "researcher", "bob": "researcher"}
 DEMO_PROJECT = ("pay gap", "workforce")
 DEMO_QUESTIONS = 12
 
