@@ -372,8 +372,7 @@ def _margin(
         raise ConfigError(unusable)
     column = context.table[name]
     if not column.is_coded:
-        kind = column.variable.kind.value
-        raise ConfigError(problem("totals_need_levels", name=name, kind=kind))
+        raise ConfigError(problem("totals_need_levels", name=name, kind=column.variable.kind.value))
     if said == FROM_DATA:
         totals = _confidential(column, context.table[weight])
         return Draft(Margin(variable=name, totals=totals), notes=tuple(_few(column)))

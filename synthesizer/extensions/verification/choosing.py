@@ -256,8 +256,7 @@ def _decidable(query: Query, ask: Claim, stated: Statements, look: GroupFits) ->
             ranges = (CoefficientRange(low=next(ends), high=next(ends)),)
             return chance_of(query, ask, replace(stated, ranges=ranges), look) >= LIKELY_DECIDED
 
-        index = bisect_left(distances, True, key=is_decided)
-        return [*distances, inf][index]
+        return [*distances, inf][bisect_left(distances, True, key=is_decided)]
 
     if where.low is not None and where.high is not None:
         below = above = least(-1, 1)

@@ -162,8 +162,7 @@ class Client:
         self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
     ) -> Submission:
         """Submit a query and wait for its answer."""
-        submission = self.submit(dataset, query, project=project)
-        return self.wait(submission.id, seconds=seconds)
+        return self.wait(self.submit(dataset, query, project=project).id, seconds=seconds)
 
     def submissions(self, dataset: str | None = None) -> Iterator[Submission]:
         """Yield your submissions without their answers, the latest first."""

@@ -338,8 +338,7 @@ def _delimiter(path: Path, form: FileForm) -> str:
 def _variable(name: str, public: SchemaVariable) -> Variable:
     """Return a variable; its last missing code, "", stands for unreadable values."""
     codes = (*(code for code in public.missing if code), "")
-    kind = Kind(public.kind)
-    return Variable(name=name, kind=kind, levels=public.levels, missing=codes)
+    return Variable(name=name, kind=Kind(public.kind), levels=public.levels, missing=codes)
 
 
 def _column(name: str, public: SchemaVariable, texts: Texts, mark: str) -> Column:

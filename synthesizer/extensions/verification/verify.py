@@ -114,8 +114,8 @@ def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema
 
 
 def concluded(
-    public_query: PublicQuery, prepared: Any, released: questions.Released, *, charge: int, dry: bool = False,
-    is_new: bool = True, budgets: tuple[Budget, ...] = (),
+    public_query: PublicQuery, prepared: Any, released: questions.Released, *, charge: int,
+    dry: bool = False, is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
     """Return the answer from released numbers; the charge is in millionths of epsilon."""
     return Verification(

@@ -70,8 +70,7 @@ class FittedCareer(FittedCareerModel):
         index = PanelIndex.of_presence(drawn < self.absent, persons.index.times)
         if not self.variable.is_coded:
             return index, None
-        states = drawn[index.person, index.period].astype(np.int32)
-        return index, Column(self.variable, states)
+        return index, Column(self.variable, drawn[index.person, index.period].astype(np.int32))
 
 
 @options

@@ -133,8 +133,7 @@ class _Walk:
                 drawn = drawn.replaced(~is_first, values)
             self._learn(period, drawn)
             columns.append(drawn)
-        order = np.concatenate(index.by_period)
-        return Column.concatenate(columns).take(np.argsort(order))
+        return Column.concatenate(columns).take(np.argsort(np.concatenate(index.by_period)))
 
     def last(self, past: Column) -> Column:
         """Return the values of the last period; ``past`` has those of all rows before it."""

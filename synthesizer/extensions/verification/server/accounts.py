@@ -157,8 +157,7 @@ class Accounts:
                 _check_last_admin(store, row.id)
                 active = (TOKEN.c.account == row.id, TOKEN.c.revoked.is_(None))
                 store.execute(update(TOKEN).where(*active).values(revoked=self._clock()))
-            change = update(ACCOUNT).where(ACCOUNT.c.id == row.id)
-            store.execute(change.values(is_active=is_active))
+            store.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(is_active=is_active))
             action = "account opened" if is_active else "account closed"
             audit.append(store, actor, action, details={"account": name})
             return _account(_row(store, name))

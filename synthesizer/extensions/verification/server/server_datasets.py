@@ -67,8 +67,7 @@ class Dataset:
         try:
             query = query_of(given)
         except ConfigError as error:
-            more = problems_of_unsound(given, self.schema)
-            raise ConfigError([*error.problems, *more]) from None
+            raise ConfigError([*error.problems, *problems_of_unsound(given, self.schema)]) from None
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
