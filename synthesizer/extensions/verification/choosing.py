@@ -142,10 +142,8 @@ def chosen(public_query: PublicQuery, most_epsilon: float) -> ChosenQuestion:
     able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
-        advice = _smaller(ask, public_query)
-        return ChosenQuestion(
-            _with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice)
-        )
+        hint = _smaller(ask, public_query)
+        return ChosenQuestion(_with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], hint))
     if not isinstance(ask, Counted):
         return ChosenQuestion(_with(query, able[-1].m), "decided", ())
     stated = ask.stated(public_query.schema, estimates)

@@ -124,10 +124,8 @@ class Client:
             If the query cannot be asked, or the dry run takes longer than ``seconds``.
         """
         path = f"{_path_of(dataset)}/dry-runs"
-        begun = self._send(DryRun, "POST", path, json={"query": dict(query)})
-        return self._poll(
-            begun, lambda: self._get(DryRun, f"{path}/{begun.digest}"), seconds=seconds
-        )
+        run = self._send(DryRun, "POST", path, json={"query": dict(query)})
+        return self._poll(run, lambda: self._get(DryRun, f"{path}/{run.digest}"), seconds=seconds)
 
     def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> Submission:
         """Submit a query to the confidential data; costs a question unless charged before.

@@ -276,8 +276,7 @@ class PublicSchema(BaseModel):
     def column_problems(self, path: Path, names: Collection[str]) -> Iterator[str]:
         """Yield a problem for each missing column, including the person's; reads no row."""
         there = head_of(path, self.file)
-        needed = [*([self.person] if self.person else []), *sorted(names)]
-        for name in needed:
+        for name in [*([self.person] if self.person else []), *sorted(names)]:
             if name not in there:
                 hint = did_you_mean(name, there, "the public schema belongs to another file")
                 yield f"{path.name}: there is no column {name!r}; {hint}"

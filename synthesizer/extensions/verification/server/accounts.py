@@ -108,9 +108,7 @@ class Accounts:
     def all(self) -> list[Account]:
         """Return every account, by name."""
         with transaction(self.engine, reads=True) as store:
-            return [
-                _account(row) for row in store.execute(select(ACCOUNT).order_by(ACCOUNT.c.name))
-            ]
+            return [_account(r) for r in store.execute(select(ACCOUNT).order_by(ACCOUNT.c.name))]
 
     def named(self, name: str) -> Account:
         """Return an account by its name."""

@@ -229,9 +229,7 @@ class RequestLimit:
         return max(0.0, used - (now - at) * self._most / 60)
 
     def _forget(self, now: float) -> None:
-        self._used = {
-            who: entry for who, entry in self._used.items() if self._used_now(who, now) > 0
-        }
+        self._used = {who: use for who, use in self._used.items() if self._used_now(who, now) > 0}
         while len(self._used) >= self.MAX_CLIENTS:
             self._used.pop(next(iter(self._used)))
 

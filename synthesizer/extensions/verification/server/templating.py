@@ -59,9 +59,7 @@ def html_page(
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    headers = {
-        name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers
-    }
+    headers = {key: reply.headers[key] for key in ("Retry-After", "Allow") if key in reply.headers}
     return HTMLResponse(sound_text(text), reply.status_code, headers)
 
 
