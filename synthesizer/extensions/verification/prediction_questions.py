@@ -487,9 +487,7 @@ class Accuracy(OfPredictions):
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError(
-                "ask.most: write a number above 0, since the synthetic errors are all 0"
-            )
+            raise DataError("ask.most: write a number above 0; the synthetic errors are all 0")
         return PreparedPredictions(
             predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean())
         )

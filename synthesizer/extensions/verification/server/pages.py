@@ -517,7 +517,6 @@ def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
         version = store.execute(until).scalar_one()
     title = info_of(steps, submission.dataset).title
     page, asked_for = f"{home}/queries/{submission.id}", in_words(submission.content["query"])
-    author = steps.config.author or title
     return Citation(
         submission.content,
         asked_for,
@@ -525,7 +524,7 @@ def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
         title,
         version,
         submission.due,
-        author,
+        steps.config.author or title,
         page,
     )
 
