@@ -309,7 +309,7 @@ COLUMNS = {
     "ICD codes": (numbers("A{:02d}.1", 50), "categorical"),
     "A flag": (numbers("{}", 2), "categorical"),
     "A count": (numbers("{}", 6), "categorical"),
-    "A scale from": (numbers("{}", 11), "numeric"),
+    "A scale from 0": (numbers("{}", 11), "numeric"),
     "Groups of a number": (["18-24", "25-54", "55+", "25-54"] * 100, "ordered"),
     "Several answers": (["de;en", "en", "de", "de;fr"] * 100, "categorical"),
     "An empty column": ([""] * 400, None),

@@ -244,8 +244,8 @@ def _show_zeros(
         if len(rows) > MAX_ZERO_ROWS:
             say(f"and {len(rows) - MAX_ZERO_ROWS} more")
     say(
-        "impossible: share of rows with a combination that the data do not have; rare cells: "
-        "combinations of fewer than 5 persons"
+        "impossible rows: share of rows with a combination that does not occur in the data; rare "
+        "combinations: those of fewer than 5 persons"
     )
     zeros = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
     if zeros:
@@ -260,8 +260,9 @@ def _show_zeros(
     elif not configured:
         say(
             "Combinations that do not occur may be invented. 'structural_zeros: auto' forbids that "
-            f"for these {len(pairs) + len(triples)} groups of variables. It reveals which rare "
-            "combinations exist, and changes the distributions of these variables"
+            f"for {plural(len(pairs) + len(triples), 'group')} of variables. It reveals which rare "
+            "combinations exist, and changes distributions. Switch it on if impossible rows would "
+            "disturb; not if rare combinations identify persons"
         )
 
 
@@ -373,9 +374,14 @@ def show_advised(advised: Advised) -> None:
     """Print the worst finding, the settings that were tried, and the advice."""
     if (finding := advised.finding) is not None:
         say(finding.sentence, start=f"worst finding, {finding.test}:", word=finding.word.upper())
-    figure = Added(advised.figure, "share", lambda trial: trial.value)
-    columns = ("setting", figure, "limit", "word", "persons", "low", "high", "use")
-    show_rows(advised.trials, f"settings tried: {advised.caption}", *columns)
+    names = [trial.setting for trial in advised.trials]
+    for position, name in enumerate(names, 1):
+        say(name, start=f"setting {position}:")
+    number = Added("Setting", "count", lambda trial: names.index(trial.setting) + 1)
+    figure = Added("Finding", "share", lambda trial: trial.value)
+    ends = Added("95 % interval", "text", lambda t: t.high and f"{t.low:.3f} to {t.high:.3f}")
+    columns = (number, "word", figure, "limit", "persons", ends, "use")
+    show_rows(advised.trials, f"settings tried: {advised.caption}; {advised.figure}", *columns)
     show_rows(advised.again, "current and best setting, with another random half", *columns)
     say(advised.sentence)
 

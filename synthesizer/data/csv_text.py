@@ -306,7 +306,7 @@ def find_encoding(data: pa.Buffer, origin: str) -> FoundEncoding:
     if (nul := half_empty(data)) is not None:
         return FoundEncoding(nul, "every second byte is NUL", is_marked=False)
     if failing_byte(data, "utf-8") is None:
-        return FoundEncoding("utf-8", "all of it is")
+        return FoundEncoding("utf-8", "found; every byte fits")
     content = data.to_pybytes()
     runs = _NOT_ASCII.findall(content)
     if 2 * sum(_is_utf_8(run) for run in runs) > len(runs):
@@ -385,13 +385,13 @@ def unknown_encoding(name: str) -> str:
 
 def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
     """Return the problem of the first unreadable byte: row, column and an encoding to set."""
-    place = failing_byte(data, encoding)
-    if place is None:  # what begins with a mark, or ends in the middle of a letter
+    at = failing_byte(data, encoding)
+    if at is None:  # what begins with a mark, or ends in the middle of a letter
         return f"{origin}: cannot be read as {encoding}; set `encoding` to that of the file"
     content = data.to_pybytes()
-    before = content[:place].decode(encoding, errors="replace")
+    before = content[:at].decode(encoding, errors="replace")
     return (
-        f"{origin}: byte {place:,}{_position(before)} is not {encoding.upper()}; "
+        f"{origin}: byte {at:,}{_position(before)} is not {encoding.upper()}; "
         f"{_remedy(data, content, encoding)}"
     )
 

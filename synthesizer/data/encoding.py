@@ -286,13 +286,13 @@ class RareLevels:
         }
         rare = {name: count for name, count in counted.items() if count}
         if rare:
-            named = [f"{name} {count}" for name, count in rare.items()]
-            remedy = "`levels: all` under rare" if self.scope == "text" else RARE_REMEDY
+            named = [f"{name} ({plural(count, 'value')})" for name, count in rare.items()]
+            remedy = RARE_REMEDY if self.scope != "text" else "levels: all` under `rare:"
             yield (
-                f"{plural(sum(rare.values()), 'level')} of {plural(len(rare), 'column')} with "
-                f"fewer than {RARE} rows may identify persons ({listed(named)}): {remedy} groups "
-                "them before any fit, to: missing blanks them; write public: true under a variable "
-                "with a public code list"
+                f"values of fewer than {RARE} {'rows' if self.persons is None else 'persons'} may "
+                f"identify persons. Columns: {listed(named)}. To group such values, write "
+                f"`{remedy}`. To blank them, write `to: missing`. If the code list of a variable "
+                "is public, write `public: true` under the variable"
             )
 
     def many(self, table: Table) -> dict[str, str]:

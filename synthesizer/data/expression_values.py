@@ -331,7 +331,7 @@ def _compare_numbers(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
     dates = Type.DATE in (lhs.type, rhs.type)
     convert = as_dates if dates else as_numbers
     first, second = convert(lhs), convert(rhs)
-    both_defined = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
+    both_defined = ~(np.isnan(first) | np.isnan(second))  # nan != nan is true in numpy
     return np.asarray(_COMPARE[symbol](first, second) & both_defined)
 
 

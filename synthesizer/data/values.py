@@ -134,7 +134,7 @@ def format_numbers(
 
 
 def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
-    """Return rounded numbers; those too large for so many decimals in float64 stay."""
+    """Return rounded numbers; those too large for these decimals in float64 stay."""
     with np.errstate(over="ignore"):
         scaled = numbers * 10.0**decimals
     return np.where(np.abs(scaled) < MAX_EXACT, np.rint(scaled) / 10.0**decimals, numbers)
@@ -247,8 +247,8 @@ UNPADDED: Final = "unpadded:"
 """Prefix of a format with days and months without leading zeros, as in 1/5/2019."""
 
 
-def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
-    same = pc.fill_null(pc.equal(left, right), False)
+def _equal(first: pa.Array, second: pa.Array) -> BoolArray:
+    same = pc.fill_null(pc.equal(first, second), False)
     return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 

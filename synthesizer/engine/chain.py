@@ -85,7 +85,7 @@ class Finisher:
         raise NotImplementedError
 
     def applied(self, table: Table, steps: Sequence[FittedStep], rng: np.random.Generator) -> Table:
-        """Return the changed dataset; ``steps`` drew it."""
+        """Return a drawn dataset with the changes; ``steps`` drew it."""
         raise NotImplementedError
 
 
@@ -498,8 +498,8 @@ BLOCK_VARIABLES = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Screen:
-    """The associations of all pairs of variables.
+class Associations:
+    """Ranks the predictors of each variable by strength of association.
 
     Each variable becomes orthonormal scores with mean zero: the ranks of a number and the
     indicators of its missing codes, or contrasts of the levels of a category. The sum of squared
@@ -519,7 +519,7 @@ class Screen:
     ...         for name, values in zip(names, (x % 7, x, x + x % 7), strict=True)
     ...     ]
     ... )
-    >>> Screen.of(table, names, np.random.default_rng(1)).closest("c", ("a", "b"), 1)
+    >>> Associations.of(table, names, np.random.default_rng(1)).closest("c", ("a", "b"), 1)
     ('b',)
     """
 
@@ -570,12 +570,12 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
     if all(step.n_predictors == len(step.predictors) for step in steps):
         return tuple(steps)
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
-    screen = Screen.of(table, tuple(names), rng)
+    associations = Associations.of(table, tuple(names), rng)
 
     def chosen(step: Step, most: int) -> tuple[str, ...]:
         needed = {name for model in step.model.with_bases() for name in model.needs}
         needed.update(() if step.bounds is None else step.bounds.names)
-        return screen.closest(step.variable, step.predictors, most, needed)
+        return associations.closest(step.variable, step.predictors, most, needed)
 
     return tuple(
         step

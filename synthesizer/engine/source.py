@@ -75,7 +75,7 @@ class Source(Protocol):
         return ()
 
     def beside(self, seed: Seed) -> Beside | None:  # noqa: ARG002
-        """Return the further results of the last `generate` with this seed."""
+        """Return results beside the datasets (None without), from the last `generate`."""
         return None
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:  # noqa: ARG002

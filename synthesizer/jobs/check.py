@@ -165,10 +165,10 @@ def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[
         yield
     except SynthesizerError as error:
         names = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
-        places = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
+        named = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
         raise type(error)(
-            Problem(names.get(place, p[: len(place)]) + p[len(place) :], p.code, p.names)
-            for place, p in zip(places, error.problems, strict=True)
+            Problem(names.get(key, p[: len(key)]) + p[len(key) :], p.code, p.names)
+            for key, p in zip(named, error.problems, strict=True)
         ) from error
 
 
@@ -210,7 +210,7 @@ def _plan(
         checks = checks.about(only)
     elif only is not None:
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
-    limits, notes = _looked_at(loaded.limits, _axes(checks), has_control=has_control)
+    limits, notes = _measurable_limits(loaded.limits, _axes(checks), has_control=has_control)
     plan = FilesPlan(
         config=loaded, checks=checks, limits=limits, named=named.get("checks", {}), synthesis=made
     )
@@ -502,10 +502,10 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
     return None
 
 
-def _looked_at(
+def _measurable_limits(
     limits: LimitConfig, axes: Sequence[Axis], *, has_control: bool
 ) -> tuple[LimitConfig, list[str]]:
-    """Return the limits that can be checked, and notes on the others."""
+    """Return the limits of figures that these files allow, and notes on the others."""
     reasons: dict[str, str] = {}
     for key in limits.chosen:
         measure = LIMITS[key][0]

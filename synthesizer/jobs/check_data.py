@@ -265,7 +265,7 @@ def _rule_notes(plan: FilesPlan) -> Iterator[str]:
     """Yield a note on the combining rule if it is unknown how the data were made."""
     if plan.synthesis is None and any(fit.rule is None for fit in plan.checks.fits):
         yield (
-            "no manifest or configuration says how the data were synthesised: rule simple takes "
+            "no manifest or configuration describes the synthesis: rule simple takes "
             "all values as drawn with fixed parameters; name another one (rule) if they were not"
         )
 

@@ -97,7 +97,7 @@ class Synthesizer:
     seed : int, optional
         Seed of the draws, in [0, 2**63); random by default.
     random_key : str or mapping, optional
-        Key without which nobody can repeat the draws; random by default. ``{"from": path}`` repeats
+        Key that is needed to repeat the draws; random by default. ``{"from": path}`` repeats
         a run. ``"none"``: the seed alone repeats the draws; for public or simulated data only.
     m, rows : int, optional
         Number of frames (1 by default), and rows of each (as many as the confidential frame).

@@ -27,7 +27,7 @@ from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
-from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
+from synthesizer.measures.risk.rare_values import RareValues
 from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 
@@ -138,6 +138,11 @@ def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
         yield _of_releases(risk.releases, result, limit("near_verbatim"))
 
 
+def _limit_of(most: float) -> str:
+    """Return the limit of a difference between training and holdout records in words."""
+    return f"Limit: training {{records}} at most {points(most)} above holdout {{records}}."
+
+
 def _of_few_persons(result: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
     """Yield the tests of exact copies, the worst group, nearest records and repeats."""
     exact, most = result.looks[0], limit("near_verbatim_0")
@@ -145,8 +150,7 @@ def _of_few_persons(result: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
         "near_verbatim_0",
         "exact copies",
         f"{exact.inside:,} of {result.n:,} training {{records}} and {exact.outside:,} of "
-        f"{result.n_outside:,} holdout {{records}} have an exact copy (limit: {points(most)} "
-        "more).",
+        f"{result.n_outside:,} holdout {{records}} have an exact copy. {_limit_of(most)}",
         (exact.excess, exact.low, exact.high),
         most,
         released=1 - exact.outside / result.n_outside,
@@ -169,7 +173,8 @@ def _of_few_persons(result: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
         "nearest {records}",
         f"{nearest.inside:,} of {result.n:,} training {{records}} and {nearest.outside:,} of "
         f"{result.n_outside:,} holdout {{records}} have a synthetic {{record}} that is nearer to "
-        f"them than to any other {{record}} (limit: {points(most)} more).",
+        f"them than to any other {{record}}. {_limit_of(most)} This test can be unclear, but never "
+        "fails.",
         (nearest.excess, nearest.low, None),
         most,
         released=1 - nearest.outside / result.n_outside,
@@ -194,9 +199,9 @@ def _near_copies(key: str, test: str, start: str, result: NearVerbatim, limit: f
     words = f"{shown.inside:,} of {result.n:,} training {{records}} and {shown.outside:,} of "
     words += f"{result.n_outside:,} holdout {{records}} have a near copy in {several}"
     if result.splits > 1:
-        words = f"{shown.inside:,} of {result.n:,} {{records}} have a near copy in {several} as "
-        words += f"training {{records}}, and {shown.outside:,} as holdout {{records}} (mean of "
-        words += f"{result.splits} random splits)"
+        words = f"Each {{record}} was used for fitting in some of {result.splits} random splits, "
+        words += f"and held out in others. Used: {shown.inside:,} of {result.n:,} have a near copy "
+        words += f"in {several}. Held out: {shown.outside:,}"
     n = shown.inside - round(shown.outside * result.n / result.n_outside)
     copies, near_copies = (
         ceil(look * result.n) for look in (result.looks[0].noticed, result.noticed)
@@ -206,8 +211,9 @@ def _near_copies(key: str, test: str, start: str, result: NearVerbatim, limit: f
         test,
         f"{start}{words}. A near copy agrees with one real {{record}} clearly more than with all "
         f"others. The difference is {n:,} {{records}} ({{ends}} percentage points), {{result}} of "
-        f"{{mark}} ({floor(limit * result.n + 1e-9):,} {{records}}). The test detects {copies:,} "
-        f"exact copies or {near_copies:,} near copies in 95 of 100 releases.",
+        f"{{mark}} ({floor(limit * result.n + 1e-9):,} {{records}}). If {copies:,} {{records}} "
+        f"were copied exactly, or {near_copies:,} nearly, the test would notice it in 95 of 100 "
+        "releases (noticing is not failing).",
         (shown.excess, shown.low, shown.high),
         limit,
         released=1 - shown.outside / result.n_outside,
@@ -236,10 +242,10 @@ def _of_releases(together: Together, result: NearVerbatim, limit: float) -> Evid
 def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
     """Return the test of the guess that gains most over the holdout, or over a new sample."""
     every, n, side = guessed.guesses, guessed.n, "training"
-    beside = f"and for {{:,}} of {guessed.n_outside:,} holdout {{{{records}}}}"
+    beside = f"for {{:,}} of {guessed.n_outside:,} holdout {{{{records}}}}"
     if key == "guesses_of_anybody":
         every, n, side = guessed.gains, guessed.n_outside, "holdout"
-        beside = "and from a new sample for {:,}"
+        beside = "with a new sample, for {:,}"
 
     def released(guess: Guess) -> float:
         return 1 - guess.beside / guessed.n_outside
@@ -249,9 +255,9 @@ def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
     return judged(
         key,
         test,
-        f"The most successful of {guessed.n_guesses} guesses is {guess.target} from {guess.known}. "
-        f"It is right for {guess.guessed:,} of {n:,} {side} {{records}}, "
-        f"{beside.format(guess.beside)} (limit: {points(limit)} more).",
+        f"Of {guessed.n_guesses} guesses, {guess.target!r} from {guess.known} gains most. It is "
+        f"right for {guess.guessed:,} of {n:,} {side} {{records}}; {beside.format(guess.beside)} "
+        f"(limit: {points(limit)} above that).",
         (guess.excess, guess.low, None),
         limit,
         released=released(guess),
@@ -275,7 +281,7 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
             f"{sentence} Variables: {listed([*shown], _MAX_NAMES)}. Write public: true under a "
             "variable whose levels are a published list; group others with rare."
         )
-    return judged("rare_levels", RARE_LEVELS.name, sentence, (n, low, n), most)
+    return judged("rare_levels", "rare text levels", sentence, (n, low, n), most)
 
 
 def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
@@ -289,8 +295,7 @@ def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
             "exact_numbers",
             f"numbers of {row.variable}",
             f"{row.exact:,} numbers of {row.variable} in the datasets occur in only one training "
-            f"{{record}}, {row.exact_outside:,} in only one holdout {{record}} (limit: "
-            f"{points(limit)} more).",
+            f"{{record}}, {row.exact_outside:,} in only one holdout {{record}}. {_limit_of(limit)}",
             (excess, low, None),
             limit,
             released=1 - row.exact_outside / rare.n_outside,
@@ -375,8 +380,8 @@ def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
         if attack.n < MIN_ATTACKS or attack.risk is None:
             continue
         sentence = (
-            f"{attack.name.capitalize()}: the advantage on training over holdout {{records}} is "
-            "{ends} of the possible gain (limit {mark})."
+            f"{attack.name.capitalize()}: the attack is more successful on training than on "
+            "holdout {records} by {ends} of the possible gain (limit {mark})."
         )
         # if little can be gained, a share of it is the noise of a few persons
         most = max(limit("attack_risk"), limit("attack_persons") / (1 - (attack.control_rate or 0)))
@@ -433,8 +438,8 @@ _TESTS = {"CAP": "attribution (CAP)", "DiSCO": "disclosure (DiSCO)"}
 _SENTENCES = {
     "CAP": "Someone who knows {keys} guesses {target} right in {rate} of cases (correct "
     "attribution probability, CAP; one dataset).",
-    "DiSCO": "All synthetic {{records}} with the same {keys} have one {target}, the right one, for "
-    "{rate} of the original {{records}} (DiSCO, disclosive in synthetic, correct in original).",
+    "DiSCO": "For {rate} of the original {{records}}, all synthetic {{records}} with the same keys "
+    "({keys}) have the same value of {target}, and it is the true value (DiSCO).",
 }
 
 

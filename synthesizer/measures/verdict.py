@@ -241,7 +241,7 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
         remedies = dict.fromkeys(e.sentence for e in missing)
         yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
     if any(e.key in HALVES for e in missing):
-        yield "Checks of files need a control: holdout {records}, to which no model was fitted."
+        yield "Checks of files need --control FILE: holdout {records} to which no model was fitted."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
@@ -295,7 +295,7 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
         yield _between(
             "equivalent_sample",
             LOOKS["unseen_pairs"].title,
-            "Two-way tables are as accurate as those of a random {value}% of the original",
+            "Two-way tables are as accurate as tables of {value}% of the original {records}",
             sample.sample,
             (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
             fresh,

@@ -272,9 +272,9 @@ class Nominal(ConditionalModel):
     pay).
 
     With ``near`` the value also depends on the person's value before, the lag (equation 3 of the
-    paper). If a combination fixes the value, the donors with the nearest lag are used. Otherwise,
-    as in pay bands without steps, the change of a donor with nearly the same lag and the same
-    changes of variables is added to the lag (as a factor for positive numbers). If no such donor
+    paper). If a combination fixes the value, the donors with the nearest lag are used. If not (as
+    in pay bands without steps), find a donor with nearly the same lag and the same changes of
+    variables. Add the donor's change to the lag; for positive numbers, multiply. If no such donor
     exists although a variable changed, the nearest donor of any period is used. The draw is the
     nearest value of the combination, or of a wider one if it has none within half a per cent. So
     every drawn value occurs in the data.

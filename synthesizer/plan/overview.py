@@ -176,17 +176,17 @@ class ZeroRow(Row):
 
     names: str = column("variables", "text")
     independent: float = column(
-        "impossible if independent",
+        "impossible rows if the variables were unrelated",
         "share",
-        "rows with an unseen combination if the variables were independent",
+        "rows with a combination that does not occur in the data",
     )
     new_sample: float = column(
-        "impossible in a new sample", "share", "the same for a new sample (Good 1953)"
+        "impossible rows in a new sample", "share", "the same for a new sample (Good 1953)"
     )
-    combinations: int = column("cells used", "count", "combinations that occur in the data")
-    rare_cells: int = column("rare cells", "count", "cells of fewer than 5 persons")
-    persons: int = column("persons in them", "count", "persons in rare cells")
-    rare_share: float = column("share of rows", "share", "rows in rare cells")
+    combinations: int = column("combinations that occur", "count", "in the data")
+    rare_cells: int = column("rare combinations", "count", "of fewer than 5 persons")
+    persons: int = column("persons in them", "count", "persons with a rare combination")
+    rare_share: float = column("share of rows", "share", "rows with a rare combination")
 
 
 def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:

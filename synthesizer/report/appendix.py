@@ -186,7 +186,7 @@ _TERMS = (
      "utility are compared with it."),
     ("New sample", "Another sample of the same size from the same population."),
     ("Near copy", "A synthetic record that agrees with one real record in most variables, and "
-     "clearly more than with any other. It points to this record; also called near-verbatim."),
+     "clearly more than with any other. It points to this record."),
     ("Train-holdout test", "The models are fitted to one half of the data; the risks of both "
      "halves are compared."),
     ("Overlap", "Share that two confidence intervals have in common. 1: equal; below 0: no "
@@ -202,8 +202,8 @@ _TERMS = (
     ("CAP", "Correct attribution probability: share of records for which someone with the keys "
      "guesses the target right. Lower is safer."),
     ("TCAP", "Targeted CAP: the same, if guesses are made only where synthetic records agree."),
-    ("DiSCO", "Disclosive in synthetic, correct in original: share of original records whose keys "
-     "have one target in the synthetic data, the right one. Lower is safer."),
+    ("DiSCO", "Disclosive in synthetic, correct in original: share of original records for which "
+     "all synthetic records with the same keys have the true target. Lower is safer."),
     ("repU", "Replicated uniques: share of original records whose keys are unique in the original "
      "and in the synthetic data. Lower is safer."),
     ("UiOiS", "Share of original records whose keys are unique in the original and occur in the "

@@ -265,7 +265,7 @@ def worst_things(
     no_control = of_files and {"near_verbatim", "attack_risk"} <= {e.key for _, e in missing}
     halves = [(subject, e) for subject, e in missing if no_control and e.key in HALVES]
     if halves:
-        by_remedy["name a file of holdout records as control"] = halves
+        by_remedy["name a file of holdout records: --control FILE"] = halves
     if others := [item for item in missing if item not in halves]:
         by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
     return [Advice(remedy, tuple(group)) for remedy, group in by_remedy.items()]
@@ -308,10 +308,12 @@ class Trial(Row):
     least: float | None = column("At least", "share", "lower end of its interval", default=None)
     limit: float | None = column("Limit", "share", "of the worst finding", default=None)
     word: Word = column("Outcome", "text", "of the worst finding")
-    persons: float | None = column("Near-verbatim persons (lower is better)", "share", default=None)
+    persons: float | None = column(
+        "Near copies", "share", "of persons; lower is better", default=None
+    )
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
-    use: float | None = column("S_pMSE of pairs (lower is better)", "number", default=None)
+    use: float | None = column("S_pMSE of pairs", "number", "lower is better", default=None)
     """Mean, compared with the other half."""
     distance: float | None = None
     """Distance from passing over the limit; 0 if it passes, None if unknown."""
@@ -411,7 +413,12 @@ class Advised(Result):
         none = f"None of these helps: {tried}" if tried else "No other setting is known"
         chance = "" if self.best is None else f" {self.best.setting} helped on one half only."
         is_wide = self.subject != "use" and self.trials[0].word == "unclear"
-        return f"{none}.{chance}{f' More {self.units} narrow the interval.' * is_wide}"
+        more = f" More {self.units} narrow the interval." * is_wide
+        return f"{none}.{chance}{more}{_OTHER_REMEDIES if self.subject != 'use' else ''}"
+
+
+_OTHER_REMEDIES = """ What is left: coarsen or drop variables (docs/lower-the-risk.md), \
+write `limits: {release: contract}` for a release under contract, or do not release."""
 
 
 def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:

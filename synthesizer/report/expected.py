@@ -76,16 +76,16 @@ class Expected:
     @property
     def sentence(self) -> str:
         """Both values with their formula."""
-        ratio_here = "" if self.fresh is None else f", here {short(self.fresh)}"
-        ratio = f"1 + k/n{ratio_here} (k synthetic and n original records)"
+        value = "the value of a new sample" if self.fresh is None else short(self.fresh)
+        ratio = f" ({value} is 1 + k/n for k synthetic and n original records)"
         if self.proper:
             return (
-                "With new parameters for each dataset, a right synthesis and a new sample have the "
-                f"same expectation: {ratio}."
+                f"{value}: drawn from the true model with new parameters for each dataset, or a "
+                f"new sample. Values up to {value} are good{ratio}."
             )
         return (
-            f"The expectation of a right synthesis is {short(self.right)}, that of a new sample of "
-            f"the same population {ratio}."
+            f"{short(self.right)}: drawn from the true model. {value}: as far from the original as "
+            f"a new sample. Below {value} is good{ratio}."
         )
 
 

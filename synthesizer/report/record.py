@@ -587,6 +587,8 @@ def order_notes(
         path: maker for path in (original, *synthetic) if (maker := maker_of(path)) is not None
     }
     sources = {path: maker.data.sha256 for path, maker in makers.items()}
+    pages = sorted({path.parent / "report.html" for path in makers})
+    yield from (f"The run measured more: see {page}" for page in pages if os.path.isfile(page))
     for path in synthetic if sources else ():
         if hashes[path] in sources.values():
             yield f"{path} is the original of the other files, by a manifest"

@@ -156,13 +156,13 @@ MAX_GROUPS = 40
 _SPLIT = (
     "The data were split at random into two halves. The models were fitted to one half (training "
     "records). Their synthetic data were used to guess the target in both halves. Right guesses "
-    "in the other half (holdout records) are knowledge of the population. Only more right guesses "
-    "in the training half are risk that the release adds."
+    "in the other half (holdout records) are knowledge of the population. The release adds risk "
+    "only if guesses are right more often in the training half."
 )
 _FILES = (
     "The synthetic data were used to guess the target of the original (training) records and of a "
     "control file (holdout records). Right guesses in the control are knowledge of the "
-    "population. Only more right guesses in the original are risk that the release adds. This "
+    "population. The release adds risk only if guesses are right more often in the original. This "
     "test needs a control file."
 )
 _OFF = (

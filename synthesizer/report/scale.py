@@ -26,8 +26,8 @@ _SCALE_LETTERS = 47
 _MAX_TEST_WORDS = 5
 """Words of a test's name in a sentence."""
 LEGEND = (
-    "Scale: left is safe or useful, as a new sample of the same population; right is as risky as "
-    "the original, or useless. o: the result; [ ]: its 95 % interval."
+    "Risk: left is as safe as another sample of the population, right as risky as the original. "
+    "Use: left is as good as another sample, right is useless. o: the result; [ ]: 95 % interval."
 )
 """How the scales are read."""
 
@@ -135,19 +135,19 @@ _FIGURES = {
     "near_verbatim": f"Near copies of training records: {_MORE} than of holdout records",
     "near_verbatim_0": f"Exact copies of training records: {_MORE} than of holdout records",
     "near_verbatim_loose": f"Nearest synthetic records: {_MORE} near training than holdout records",
-    "guesses": f"Most successful guess: right for {_MORE} training than holdout records",
-    "guesses_of_anybody": f"Most successful guess: right {_MORE} often than from a new sample",
+    "guesses": f"Guess that gains most: right for {_MORE} training than holdout records",
+    "guesses_of_anybody": f"Guess that gains most: right {_MORE} often than from a new sample",
     "exact_numbers": f"Exact {{test}}: {_MORE} from training than from holdout records",
     "differential_confidentiality": f"{{test}}: {_MORE} right guesses for training records",
     "worst_group": f"{{test}}: {_MORE} right guesses for training records",
-    "attack_risk": "{test}: advantage on training over holdout records {ends}% of the possible",
+    "attack_risk": "{test}: easier for training than holdout records by {ends}% of the possible",
     "copied_uniques": "Unique records that occur in the synthetic data: {ends}",
     "copied_keys": "Records unique by the keys that occur in the synthetic data: {ends}",
     "cap_beyond": f"{{test}}: {_MORE} right guesses than from a new sample",
     "disco_beyond": f"{{test}}: {_MORE} records than in a new sample",
-    "equivalent_sample": "Two-way tables: as accurate as a random {ends}% of original records",
-    "unseen_pairs": "Two-way tables: as accurate as a random {ends}% of holdout records",
-    "associations": "Associations between variables preserved: {ends}%",
+    "equivalent_sample": "Two-way tables: as accurate as tables of {ends}% of the original records",
+    "unseen_pairs": "Two-way tables: as accurate as tables of {ends}% of the holdout records",
+    "associations": "Associations preserved: {ends}%",
     "impossible_records": "Impossible records: {ends}%",
     "tails": "Largest difference of a mean or tail: {ends} times its margin of error",
     "conditional_spread": "Spread given another variable: differs by a factor of {ends}",
@@ -181,16 +181,18 @@ def _sentence(e: Evidence, has_sample: bool) -> str:
     *shown, limit = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
     if counted:
         *shown, limit = (f"{float(x):,.0f}" for x in (*shown, limit))
-    beside = f"; a new sample: {shown.pop()}{percent}" if sample else ""
+    beside = f". A new sample: {shown.pop()}{percent}" if sample else ""
     text = " to ".join(shown)
     if _MORE in figure and max(ends) <= 0 and min(ends) < 0:
-        text, figure = text.replace("-", ""), figure.replace(" more", " fewer", 1)
+        text, less = text.replace("-", ""), " less often" if " more often" in figure else " fewer"
+        figure = figure.replace(" more often", less).replace(" more", less, 1)
         text = " to ".join(reversed(text.split(" to ")))
     elif _MORE in figure and min(ends) <= 0 and len(ends) > 1:
         text = f"at most {shown[1]}"
     words = figure.format(test=test, ends=text)
-    least = "at least " if e.key in AT_LEAST else "by chance " if e.key in _BY_CHANCE else ""
-    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}; limit {least}{limit}{percent}.")
+    least = ". Needed:" if e.key in AT_LEAST else "; limit"
+    least += " by chance" * (e.key in _BY_CHANCE)
+    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}{least} {limit}{percent}.")
 
 
 _BY_CHANCE = ("copied_uniques", "copied_keys")

@@ -78,9 +78,9 @@ _ROE = (
 _MEASURES = ("s_pmse", "roe", "specks", "chi_square", "df", "p", "p_vw")
 """Columns of the lists."""
 _TEST = (
-    "p: test for two independent samples (median over datasets). A right synthesis with fixed "
-    "parameters nearly always passes it, since its draws are closer to the original. p_VW (Voas "
-    "and Williamson): test of a right synthesis (median over datasets)."
+    "p: test for two independent samples (median over datasets). It is nearly always large for "
+    "synthetic data, since they are closer to the original than a second sample. Only a small p "
+    "matters. p_VW (Voas and Williamson): test of draws from the true model."
 )
 _TEST_OF_PROPER = (
     "p: test for two independent samples (median over datasets). It is the test of a right "

@@ -98,7 +98,10 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
     plain = write_yaml(tmp_path / "run.yaml", content)
     again = run(plain, overrides={"output": {"directory": "b"}})
     assert {"pole", "moon"} <= set(pd.read_csv(again.datasets[0])["region"])
-    assert any("(region 2): rare: {min_count: 5" in note for note in again.manifest.notes)
+    assert any(
+        "region (2 values)" in note and "rare: {min_count: 5" in note
+        for note in again.manifest.notes
+    )
 
 
 def test_an_identifier_that_repeats_names_its_cures(tmp_path):
@@ -150,7 +153,7 @@ def test_numbers_are_left_where_texts_are_asked_for():
     assert grouped["z"] is table["z"]
     assert grouped["y"].variable.levels == ("a", "b")
     (left,) = RareLevels(scope="text").left_notes(grouped)
-    assert "(x 1, z 1)" in left
+    assert "x (1 value), z (1 value)" in left
 
 
 def test_a_word_of_one_person_among_numbers_is_blank():
@@ -173,7 +176,7 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     with pytest.warns(UserWarning, match="left out") as caught:
         made = Synthesizer(seed=1, checks=False, variables=codes).fit(frame).generate()[0]
     said = " ".join(str(warning.message) for warning in caught)
-    counted = ("'empty'", "60 levels of 'street'", "60 levels of 'job'", "(region 1)")
+    counted = ("'empty'", "60 levels of 'street'", "60 levels of 'job'", "region (1 value)")
     assert all(text in said for text in counted)
     assert "pole" not in said
     assert "empty" not in made

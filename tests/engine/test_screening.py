@@ -14,7 +14,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine import chain
-from synthesizer.engine.chain import ChainSpec, Screen, _deviates, _orthonormal
+from synthesizer.engine.chain import Associations, ChainSpec, _deviates, _orthonormal
 from synthesizer.models.cart import Cart
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
@@ -54,7 +54,7 @@ def test_associations_are_those_of_the_textbooks(table: Table) -> None:
         ("x", "group"): (kruskal * N / (N - 1), 2),
         ("x", "y"): (stats.spearmanr(x, y).statistic ** 2 * N, 1),
     }
-    screen = Screen.of(table, table.names, np.random.default_rng(1))
+    screen = Associations.of(table, table.names, np.random.default_rng(1))
     for (one, two), (statistic, freedom) in expected.items():
         found = screen.deviates[screen.positions[one], screen.positions[two]]
         deviate = _deviates(np.array([statistic]), np.array([freedom]))[0]
@@ -68,7 +68,7 @@ def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
     names = [name for name in table.names if name != "many"]
 
     def deviates(rows: Table) -> np.ndarray:
-        return Screen.of(rows, names, np.random.default_rng(1)).deviates
+        return Associations.of(rows, names, np.random.default_rng(1)).deviates
 
     whole = deviates(table)
     monkeypatch.setattr(chain, "BLOCK_VARIABLES", 3)
@@ -92,7 +92,7 @@ def test_deviates_are_those_of_the_normal_distribution() -> None:
 
 
 def test_neither_many_levels_nor_missing_codes_hide_or_feign_an_association(table: Table) -> None:
-    screen = Screen.of(table, table.names, np.random.default_rng(1))
+    screen = Associations.of(table, table.names, np.random.default_rng(1))
     others = tuple(name for name in table.names if name != "group")
     assert set(screen.closest("group", others, 5)) == {"x", "y", "other", "many", "part"}
     assert screen.closest("group", others, 6)[-1] == "noise"  # before what never varies
@@ -101,7 +101,7 @@ def test_neither_many_levels_nor_missing_codes_hide_or_feign_an_association(tabl
     rng = np.random.default_rng(2)
     levels = [str(k) for k in range(50)]
     noise = Table([coded(f"v{i}", rng.integers(50, size=N), levels) for i in range(40)])
-    deviates = Screen.of(noise, noise.names, rng).deviates[np.triu_indices(40, 1)]
+    deviates = Associations.of(noise, noise.names, rng).deviates[np.triu_indices(40, 1)]
     assert abs(deviates.mean()) < 0.15
     assert deviates.std() == pytest.approx(1, abs=0.15)
 

@@ -105,7 +105,7 @@ def test_without_a_control_no_person_passes_and_copies_still_fail(files: Frames,
     for test in ("near copies", "guessed attributes", "attacks"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.near_verbatim" in line.sentence
-    assert "need a control" in line.sentence
+    assert "need --control" in line.sentence
 
 
 def test_columns_that_are_left_out_are_no_proof(

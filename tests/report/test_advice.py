@@ -108,7 +108,7 @@ def test_a_wide_interval_is_mended_by_no_setting() -> None:
     wide = PERSONS.model_copy(update={"word": "unclear", "value": 0.03, "least": 0.001})
     lucky = trial("lucky", "pass", value=0.004, use=1.0, distance=0.0)
     assert advised(lucky, now=wide).best is None
-    assert advised(lucky, now=wide).sentence.endswith("More persons narrow the interval.")
+    assert advised(lucky, now=wide).sentence.count("More persons narrow the interval.") == 1
     assert "More" not in advised(now=USE).sentence
     assert advised(lucky, now=wide).sentence.startswith("None of these")
     assert advised(now=wide).sentence.startswith("No other setting is known")
@@ -130,7 +130,9 @@ def test_advised_is_what_helps_on_both_halves() -> None:
         "Advised: good. It passes. On another half: excess 0.000 instead of 0.120."
     )
     assert sure.figure == "excess (lower is better)"
-    assert advised(good).sentence == "None of these helps: good. good helped on one half only."
+    assert advised(good).sentence.startswith(
+        "None of these helps: good. good helped on one half only."
+    )
     assert "one half only" in chance.sentence
     assert json.loads(sure.text)["advised"] == "good"
     assert advised(good, again=(PERSONS,)).advised is None

@@ -139,9 +139,9 @@ failed_of <- function(checks) {
 }
 
 print_remarks <- function(x) {
-  for (problem in x$exceeded) say("limit exceeded: ", problem)
-  for (name in names(x$failed)) say("not computed: ", name, ": ", x$failed[[name]])
-  for (note in x$notes) say("note: ", note)
+  for (problem in x$exceeded) print_lines("limit exceeded: ", problem)
+  for (name in names(x$failed)) print_lines("not computed: ", name, ": ", x$failed[[name]])
+  for (note in x$notes) print_lines("note: ", note)
 }
 
 config_of_checks <- function(files, checks, limits, variables, folder) {

@@ -109,7 +109,7 @@ in_words_of_r <- function(problems) {
 r_words <- c(
   "^Invalid value for '?-{1,2}([a-z-]+)'?: (?:Input should be|input should be) (.*)" = "\\1: must be \\2",
   "^Invalid value for '?-{1,2}([a-z-]+)'?: " = "\\1: ",
-  "(?:say |write |name another )?--overwrite(?: \\((?:output\\.overwrite: true|overwrite=True in Python)\\))?" =
+  "(?:[a-z]+ |name another )?--overwrite(?: \\((?:output\\.overwrite: true|overwrite=True in Python)\\))?" =
     "write overwrite = TRUE",
   "write models: \\{([a-z_]+): \\{([a-z_]+): \\.\\.\\.\\}\\}" = "write \\1.\\2 = ...",
   "write ([a-z]+): \\{([a-z_]+): \\.\\.\\.\\}" = "write \\1 = list(\\2 = ...)",
@@ -120,7 +120,7 @@ r_words <- c(
   "--(risk|utility|vary|seed|rule|weight|groups) ([A-Za-z_.0-9]+)(?=[:,; ]|$)" = "\\1 = \"\\2\"",
   "(?<![\\w-])-m ([0-9]+)" = "m = \\1",
   "(plugins|codes|key|seed|control|weight|rule) \\(--[a-z-]+(?: [A-Z]+)?\\)" = "\\1",
-  ", or say --json" = "",
+  ", or [a-z]+ --json" = "",
   "--set plugins=\\[([A-Za-z_.]+)\\]" = "plugins = \"\\1\"",
   "--set ([A-Za-z_.]+)(?=[=:])" = "\\1",
   "rules: \\[\\{if: ([A-Za-z]+), then: \\{([A-Za-z]+): ([A-Za-z]+)\\}\\}\\]" =

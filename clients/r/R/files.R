@@ -76,7 +76,7 @@ levels_of <- function(variable) {
   vapply(variable$levels, function(level) level$level, "")
 }
 
-# What a column of a CSV file is by the codebook, where no data frame says it.
+# What a column of a CSV file is by the codebook, if there is no data frame.
 form_of_variable <- function(variable) {
   if (is.null(variable)) return(NULL)
   levels <- levels_of(variable)

@@ -217,7 +217,7 @@ check_rule <- function(q, u, rule, n, k, level) {
 #' @rdname fit_synthetic
 #' @export
 print.synthetic_fit <- function(x, ...) {
-  say(headline(x))
+  print_lines(headline(x))
   print(signif(x$coefficients, 4), ...)
   invisible(x)
 }
@@ -243,9 +243,9 @@ summary.synthetic_fit <- function(object, ...) {
 
 #' @export
 print.summary.synthetic_fit <- function(x, ...) {
-  say(x$headline)
+  print_lines(x$headline)
   stats::printCoefmat(x$coefficients, ...)
-  say("Estimates for the population; their errors include the synthesis.")
+  print_lines("Estimates for the population; their errors include the synthesis.")
   invisible(x)
 }
 
@@ -339,12 +339,12 @@ lack_of_fit <- function(object, q, v, n, sizes) {
 
 #' @export
 print.synthetic_fit_comparison <- function(x, ...) {
-  say(sprintf("%s: original and synthetic (rule '%s')", formula_text(x$formula), x$rule))
+  print_lines(sprintf("%s: original and synthetic (rule '%s')", formula_text(x$formula), x$rule))
   print(signif(x$coefficients, 4), ...)
-  say(sprintf("mean overlap of intervals %.3f, mean size of differences %.2f standard errors",
+  print_lines(sprintf("mean overlap of intervals %.3f, mean size of differences %.2f standard errors",
               mean(x$coefficients$overlap), mean(abs(x$coefficients$standardised))))
   if (!is.null(x$lack_of_fit)) {
-    say(sprintf("lack of fit: chi-square %.2f with %d degrees of freedom, p-value %.3g",
+    print_lines(sprintf("lack of fit: chi-square %.2f with %d degrees of freedom, p-value %.3g",
                 x$lack_of_fit[["statistic"]], x$lack_of_fit[["df"]], x$lack_of_fit[["p_value"]]))
   }
   invisible(x)

@@ -12,7 +12,7 @@
 #'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `random_key = "none"`.
 #' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
 #' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting:
-#'   the figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
+#'   the figure of the finding (`value`), its `limit` and `word`, near copies (`persons`) with their
 #'   interval (`low`, `high`), and `use` (mean S_pMSE of pairs; lower is better). The setting that
 #'   helps is `attr(x, "advised")`, or NULL.
 #'
@@ -86,11 +86,11 @@ frontier_of <- function(content, directory, files) {
 print.synthetic_frontier <- function(x, ...) {
   axes <- attr(x, "axes")
   if (is.null(axes)) return(print(as.data.frame(unclass(x)), ...))  # a part of the data frame
-  say(sprintf("risk: %s; utility: %s; lower is better; * no other setting is better in both",
+  print_lines(sprintf("risk: %s; utility: %s; lower is better; * no other setting is better in both",
               axes[1], axes[2]))
   print_rows(cbind(setting = x$setting, risk = short_number(x$risk),
                    utility = short_number(x$utility), best = ifelse(x$best, "*", "")))
-  for (note in attr(x, "notes")) say("note: ", note)
+  for (note in attr(x, "notes")) print_lines("note: ", note)
   invisible(x)
 }
 
@@ -99,7 +99,7 @@ print.synthetic_frontier <- function(x, ...) {
 #' @export
 plot.synthetic_frontier <- function(x, ...) {
   axes <- attr(x, "axes")
-  if (anyNA(axes)) fail("plot: the settings cannot be compared; the notes say why")
+  if (anyNA(axes)) fail("plot: the settings cannot be compared; the notes explain why")
   colour <- ifelse(x$best, "#1f6fb2", "#7a8794")
   graphics::plot(x$utility, x$risk, pch = 19, col = colour, xlab = axes[2], ylab = axes[1],
                  main = "Risk and utility, lower is better", ...)
@@ -132,13 +132,13 @@ advise <- function(data, ..., quiet = FALSE) {
 
 #' @export
 print.synthetic_advice <- function(x, ...) {
-  if (!is.null(attr(x, "finding"))) say(attr(x, "finding"))
+  if (!is.null(attr(x, "finding"))) print_lines(attr(x, "finding"))
   if (nrow(x)) {
-    say("persons: near-verbatim excess; use: S_pMSE of pairs; lower is better")
+    print_lines("persons: near copies; use: S_pMSE of pairs; lower is better")
     print_rows(cbind(setting = x$setting, word = x$word, value = short_number(x$value),
                      persons = short_number(x$persons), use = short_number(x$use)))
   }
-  say(attr(x, "sentence"))
+  print_lines(attr(x, "sentence"))
   invisible(x)
 }
 
@@ -196,10 +196,10 @@ option_text <- function(values) paste(vapply(values, plain_text, ""), collapse =
 #' @export
 print.synthetic_refinement <- function(x, ...) {
   words <- "risk %.4f before, %.4f after (limit %.4f, %s); distance to the original %.4f and %.4f"
-  say(sprintf(words,
+  print_lines(sprintf(words,
               x$before[["risk"]], x$after[["risk"]], x$limit,
               if (x$reached) "reached" else "not reached", x$before[["utility"]],
               x$after[["utility"]]))
-  for (note in x$notes) say("note: ", note)
+  for (note in x$notes) print_lines("note: ", note)
   invisible(x)
 }

@@ -22,7 +22,7 @@
 #' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
 #' @param variables Named list of kinds and missing codes of columns, such as
 #'   `list(age = list(kind = "numeric", missing = -8))`.
-#' @param random_key Key without which nobody can repeat the draws; random by default. An earlier
+#' @param random_key Key that is needed to repeat the draws; random by default. An earlier
 #'   result, or its directory, repeats its draws. `"none"` makes the draws repeatable from the seed
 #'   alone; use it for public data only.
 #' @param directory Directory for the result. By default R removes the files with the R object.
@@ -351,10 +351,10 @@ print.synthesis <- function(x, ...) {
               paste(format(unique(rows), big.mark = ",", trim = TRUE), collapse = " or "),
               ncol(x$datasets[[1]])))
   print(x$verdict)
-  for (problem in x$exceeded) say("limit exceeded: ", problem)
+  for (problem in x$exceeded) print_lines("limit exceeded: ", problem)
   remarks <- c(if (length(x$notes)) counted(length(x$notes), "note"),
                if (length(x$failed)) counted(length(x$failed), "failed check"))
-  if (length(remarks)) say(paste(remarks, collapse = " and "), ": summary() shows more.")
+  if (length(remarks)) print_lines(paste(remarks, collapse = " and "), ": summary() shows more.")
   invisible(x)
 }
 
@@ -373,7 +373,7 @@ print.summary.synthesis <- function(x, ...) {
   print(x$verdict)
   cat("\nVariables\n")
   for (i in seq_len(nrow(x$variables))) {
-    say(sprintf("%s (%s): %s", x$variables$name[i], x$variables$kind[i], x$variables$made[i]))
+    print_lines(sprintf("%s (%s): %s", x$variables$name[i], x$variables$kind[i], x$variables$made[i]))
   }
   print_figures(x$figures)
   print_remarks(x)
@@ -423,4 +423,4 @@ counted <- function(n, word) {
   sprintf("%s %s%s", format(n, big.mark = ","), word, if (n == 1) "" else "s")
 }
 
-say <- function(...) cat(strwrap(paste0(...), width = 80, exdent = 2), sep = "\n")
+print_lines <- function(...) cat(strwrap(paste0(...), width = 80, exdent = 2), sep = "\n")

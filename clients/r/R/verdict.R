@@ -61,7 +61,7 @@ rows_frame <- function(rows, texts, numbers = character()) {
 #' @export
 print.synthesizer_verdict <- function(x, ...) {
   for (i in seq_len(NROW(x))) {
-    say(sprintf("%s: %s. %s", x$title[i], toupper(x$word[i]), x$sentence[i]))
+    print_lines(sprintf("%s: %s. %s", x$title[i], toupper(x$word[i]), x$sentence[i]))
   }
   invisible(x)
 }
@@ -75,7 +75,7 @@ print_figures <- function(figures) {
   figures <- figures[!is.na(figures$value), ]
   for (place in unique(figures$place)) {
     cat("\n")
-    say(place)
+    print_lines(place)
     shown <- figures[figures$place == place, ]
     rows <- cbind(figure = shown$name, value = short_number(shown$value),
                   chance = short_number(shown$chance), original = short_number(shown$original),

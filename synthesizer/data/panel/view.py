@@ -251,7 +251,7 @@ def person_view(
 ) -> PersonView:
     """Return one row per person, shape (n_persons, ...).
 
-    The columns: attributes of the career, the variables that nobody changes, and of the others the
+    The columns: attributes of the career, variables that never change, and of the others the
     value in the person's first and last period (``name@first``, ``name@last``) and in chosen
     periods (``name@1995``), in which the missing code ``(absent)`` stands for who is not there.
     """

@@ -2,7 +2,7 @@
 
 A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
 good on both and better on one (Pareto). Runs are compared only where they have the same data, the
-same number and size of datasets, and the same checks; otherwise a note says what differs.
+same number and size of datasets, and the same checks; otherwise a note names what differs.
 """
 
 from __future__ import annotations

@@ -255,23 +255,23 @@ def fitness(points: Floats, *, weight: float = 0.5) -> Floats:
 
 
 def tournament(
-    place: Integers, n_wins: int, *, size: int, probability: float, rng: np.random.Generator
+    positions: Integers, n_wins: int, *, size: int, probability: float, rng: np.random.Generator
 ) -> Integers:
     """Return the winners of tournaments, positions of candidates, shape (n_wins,).
 
-    ``rank`` is that of every candidate, 0 the best. Candidates enter with replacement. The one of
+    ``positions``: rank of each candidate, 0 the best. Candidates enter with replacement. The one of
     rank r within its tournament wins with probability p (1 - p)^r; the last one gets the rest.
     With p = 1 the best one always wins.
 
     Examples
     --------
-    >>> place, rng = np.array([2, 0, 1]), np.random.default_rng(1)
-    >>> wins = tournament(place, 900, size=2, probability=1.0, rng=rng)
+    >>> positions, rng = np.array([2, 0, 1]), np.random.default_rng(1)
+    >>> wins = tournament(positions, 900, size=2, probability=1.0, rng=rng)
     >>> (np.bincount(wins) / 100).round().tolist()
     [1.0, 5.0, 3.0]
     """
-    entered = rng.integers(len(place), size=(n_wins, size))
-    order = np.argsort(place[entered], axis=1)
+    entered = rng.integers(len(positions), size=(n_wins, size))
+    order = np.argsort(positions[entered], axis=1)
     if probability >= 1:
         rank = np.zeros(n_wins, dtype=np.int64)
     else:
@@ -347,7 +347,7 @@ class Ranking:
 
     order: Integers
     """Positions of the candidates, the best parent first."""
-    place: Integers
+    positions: Integers
     """Rank of every candidate in that order."""
     chosen: int
     """Position of the current result."""
@@ -425,7 +425,7 @@ class EvolutionOutcome:
     def point(self, candidate: Candidate) -> Point:
         """Return utility and risk of a candidate, and its share of unchanged records."""
         score = candidate.score
-        stated, right = self.scorer.found(candidate.counts) or (None, None)
+        stated, right = self.scorer.matches(candidate.counts) or (None, None)
         value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
         return Point(
             utility=score.utility,
@@ -533,7 +533,7 @@ def _children(
     elites = 0 if options.sorts else options.elites
     wanted = len(people) - elites
     parents = tournament(
-        ranks.place,
+        ranks.positions,
         2 * ((wanted + 1) // 2),
         size=options.tournament,
         probability=options.win,

@@ -194,7 +194,7 @@ def refine(
     random_key: str | Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     advance: Advance | None = None,
-    told: Words | None = None,
+    report: Words | None = None,
     **options: Any,
 ) -> Refined:
     """Return a synthetic file with lower risk and the least loss of utility.
@@ -220,7 +220,7 @@ def refine(
     random_key : str or mapping, optional
         As in a configuration: drawn when absent; ``none``: reproducible from the seed alone;
         ``{"from": path}``: the record of a call to repeat.
-    advance, told : callable, optional
+    advance, report : callable, optional
         Show the progress.
     **options
         Of `genetic_options.GeneticOptions`, such as ``risk`` and ``generations``.
@@ -282,7 +282,7 @@ def refine(
             FILE,
             origin=records,
             n_jobs=n_jobs,
-            listener=progress_listener(told, advance),
+            listener=progress_listener(report, advance),
         )
         best = outcome.best
     return Refined(
@@ -297,8 +297,8 @@ def refine(
         random=evolver.random_risk(draws),
         changed=float(np.mean(best.records != records)),
         found={
-            "before": evolver.scorer.found(first.counts),
-            "after": evolver.scorer.found(best.counts),
+            "before": evolver.scorer.matches(first.counts),
+            "after": evolver.scorer.matches(best.counts),
         },
         outcome=outcome,
         options=settings,
@@ -423,7 +423,7 @@ def refine_file(
                 random_key=random_key,
                 n_jobs=workers,
                 advance=advance,
-                told=lambda text: listener.tell("refine", text),
+                report=lambda text: listener.tell("refine", text),
                 **options,
             )
         finally:

@@ -309,7 +309,7 @@ class RiskMeasure(Objective):
         """The risk of guessing targets from their distribution, or None."""
         return None
 
-    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
+    def matches(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
         """Return the share of people whose key occurs, and how often the target is right.
 
         None for measures without a target.
@@ -367,7 +367,7 @@ class Cap(RiskMeasure):
             return float("nan")
         return float(np.sum(self._weight * self._chances(counts))) / self.people
 
-    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:
+    def matches(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:
         """Return the share of people whose key occurs, and their mean CAP."""
         there = np.where(counts[0][self._owner] > 0, self._weight, 0)
         if not there.sum():
@@ -567,9 +567,9 @@ class Scorer:
         """Return the risk alone of a candidate with ``n`` records."""
         return self.risk.value(counts[self._split :], n)
 
-    def found(self, counts: Counts) -> tuple[float, float | None] | None:
+    def matches(self, counts: Counts) -> tuple[float, float | None] | None:
         """Return the share of people whose key occurs, and their mean CAP, or None."""
-        return self.risk.found(counts[self._split :])
+        return self.risk.matches(counts[self._split :])
 
     def risky(self, counts: Counts, records: Records) -> Integers:
         """Return the rows of a candidate that are risky, sorted."""

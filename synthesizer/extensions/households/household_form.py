@@ -268,7 +268,7 @@ def _head_problems(name: str, number: IntArray, is_head: BoolArray) -> Iterator[
         yield (
             f"household.id: is {name!r} the household's number? Of its "
             f"{plural(len(first), 'household')} {have} by household.head; name the column that "
-            "the members of one household share, and nobody else, or mend the condition"
+            "only the members of one household share, or correct the condition"
         )
         return
     rows = np.flatnonzero(is_head & (heads > 1)[number])

@@ -257,7 +257,7 @@ def _impossible(
     codes = table[form.relation].data if form.relation in table else None
     if codes is not None:
         kinds = [later & (codes == code) for code in np.unique(codes[later]).tolist()]
-        what = f"members of one of the kinds that {form.relation!r} tells apart"
+        what = f"members of one kind of {form.relation!r}"
         whose += [
             (rows, f"all {n} {what}")
             for rows in kinds

@@ -37,7 +37,7 @@ REPEATED_HOUSEHOLDS = FigureKind(
     "share of the synthetic households of several persons that equal, in all variables of all "
     "members, a household which the original has once",
     limit=Limit(),
-    test="verbatim households",
+    test="copied households",
     finding="A share of {value} ({ends}) of the synthetic households equals one of the original, "
     "with all members (limit {mark}).",
 )

@@ -131,9 +131,9 @@ def codebook_facts(facts: Facts) -> dict[str, Any]:
 
 
 READING = (
-    "Whoever holds the published files and the new ones knows the new ones only: they contain "
+    "A person who has the published and the new files has no more than the new ones: they contain "
     "the others. So the risk of all periods is the risk of the new files, measured against the "
-    "whole confidential file; the column of what was added says what is due to the new periods. "
+    "whole confidential file; the column of what was added shows the part of the new periods. "
     "The comparison with halves of the persons synthesises the published periods of each half "
     "and adds the new ones to them, as was done here."
 )

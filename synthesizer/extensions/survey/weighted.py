@@ -45,7 +45,7 @@ from synthesizer.measures.utility.propensity import PropensityResult, by_tree
 from synthesizer.measures.utility.regressions import RegressionCounter, RegressionRow
 
 MAX_TREE_RECORDS = 5_000
-"""Records of either side that a tree tells apart."""
+"""Records of either file in a tree that separates them."""
 PERMUTATIONS = 5
 """Trees of permuted labels."""
 _NORMAL = math.sqrt(2 / math.pi)

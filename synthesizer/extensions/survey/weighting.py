@@ -175,7 +175,7 @@ def _replicating(context: Context, weighting: WeightsOptions) -> Draft[Replicati
 def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> str | None:
     if weighting.strata is None and weighting.psu is None:
         return (
-            "those of independent records would be wrong, and those of real persons tell who was "
+            "those of independent records would be wrong, and those of real persons reveal who was "
             "sampled together; name strata and psu, or publish the design effect of the original"
         )
     if weighting.draw == "design":
@@ -266,9 +266,9 @@ def _replicate_findings(context: Context, weighting: WeightsOptions) -> Draft[No
     if incomplete and weighting.replication is not None:
         findings.problem("replicates_missing", name=incomplete[0])
     what = (
-        "say how exact the original's weighted results are, and are not modelled"
+        "give the variance of the original's weighted results, and are not modelled"
         if weighting.replication is not None
-        else "are dropped; say how they were made, and weighted results have their variance from "
+        else "are dropped; name how they were made; then weighted results have their variance from "
         "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
     )
     findings.note(
@@ -364,7 +364,7 @@ def _is_about(name: str, rule: Rule) -> bool:
 
 
 def _margin(
-    context: Context, weight: str, name: str, said: str | Path | Mapping[str, float]
+    context: Context, weight: str, name: str, given: str | Path | Mapping[str, float]
 ) -> Draft[Margin]:
     """Return the totals of one variable; raise with all their problems."""
     unusable = context.unusable("totals", name)
@@ -373,10 +373,10 @@ def _margin(
     column = context.table[name]
     if not column.is_coded:
         raise ConfigError(problem("totals_need_levels", name=name, kind=column.variable.kind.value))
-    if said == FROM_DATA:
+    if given == FROM_DATA:
         totals = _confidential(column, context.table[weight])
         return Draft(Margin(variable=name, totals=totals), notes=tuple(_few(column)))
-    stated = said if isinstance(said, Mapping) else _file_totals(Path(said), name)
+    stated = given if isinstance(given, Mapping) else _file_totals(Path(given), name)
     return Draft(Margin(variable=name, totals=_stated(column, stated)))
 
 

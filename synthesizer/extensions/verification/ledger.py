@@ -43,7 +43,7 @@ from synthesizer.extensions.verification.messages import WORDS, LedgerError
 from synthesizer.extensions.verification.questions import Released
 
 # isort: split
-# Where SQLAlchemy is missing, `database` says so in words.
+# Where SQLAlchemy is missing, `database` raises a clear error.
 import sqlalchemy as sa
 
 _SCHEMA_VERSION = 2

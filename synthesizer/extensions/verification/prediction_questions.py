@@ -343,7 +343,7 @@ class Residuals(OfPredictions):
         counts = without_noise(np.array(released[0])).reshape(k, k)
         rows = tuple(_slices(counts, prepared.synthetic.reshape(k, k), ends, mechanism.scale))
         far = [row for row in rows if abs(row.mean or 0.0) > abs(row.synthetic or 0.0) + row.reach]
-        shape = WORDS["predictions"]["bent" if far else "even"].format(len(far), len(rows))
+        shape = WORDS["predictions"]["larger" if far else "even"].format(len(far), len(rows))
         return ResidualAnswer(
             released=released,
             words=(

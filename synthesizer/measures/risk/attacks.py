@@ -68,8 +68,8 @@ class AttackOptions(Switched):
 ATTACK_RISK = FigureKind(
     "attack_risk",
     "{}: risk",
-    "excess of the attack's success rate on training {records} over that on holdout {records}, "
-    "divided by 1 minus the latter",
+    "(success on training {records} - success on holdout {records}) / (1 - success on holdout "
+    "{records})",
     "about 0 is good",
     title="largest risk of an attack",
     limit=Limit(),

@@ -59,8 +59,8 @@ class Guess(Row):
 GUESSES = FigureKind(
     "guesses",
     "guessed attributes",
-    "share of training persons whose value is guessed right minus that of holdout persons, for the "
-    "variable with the highest lower end; 0 in a new sample",
+    "share of right guesses for training persons, minus the share for holdout persons; the "
+    "variable is the one with the highest lower end of the interval; 0 in a new sample",
     limit=Limit(low=-1, judged="low"),
 )
 

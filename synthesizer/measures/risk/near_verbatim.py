@@ -1,4 +1,4 @@
-"""Near-verbatim persons: do synthetic records point to training persons more often than to others?
+"""Near copies of persons: do synthetic records point to training persons more often than to others?
 
 The attack: an intruder takes a synthetic record for the person who agrees with it in most
 variables. By chance, this happens to persons outside the data, too. So training persons and holdout
@@ -105,7 +105,7 @@ class Look(Row):
     low: float = column("From", "share", "lower end, simultaneous for all rows")
     high: float = column("To", "share", "upper end of the 95 % interval of the row")
     noticed: float = column(
-        "Detection limit", "share", "excess that is found in 95 of 100 releases"
+        "Detection limit", "share", "excess that the test would notice in 95 of 100 releases"
     )
 
 
@@ -124,7 +124,7 @@ class GroupLook(Row):
 
 NEAR_VERBATIM = FigureKind(
     "near_verbatim",
-    "near-verbatim persons",
+    "near copies",
     "share of training persons to whom a synthetic {record} points (nearly all values equal) minus "
     "that of holdout persons; 0 in a new sample",
     ideal=0.0,
@@ -134,8 +134,9 @@ NEAR_VERBATIM = FigureKind(
 MEMBERSHIP = FigureKind(
     "membership",
     "membership, relative F1",
-    "F1 score of an intruder who takes every {record} to which a synthetic one points for a "
-    "training {record}, relative to taking all for it; 0: no better, 1: always right",
+    "an intruder claims 'this {record} was used' if a synthetic {record} points to it; F1 score of "
+    "this intruder, compared with one who claims it of all {records} (0: no better, 1: always "
+    "right)",
     limit=Limit(low=-2),
 )
 

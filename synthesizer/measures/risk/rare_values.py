@@ -63,7 +63,7 @@ class RareValuesRow(Row):
 
 RARE_LEVELS = FigureKind(
     "rare_levels",
-    "rare levels",
+    "rare levels (texts and numeric codes)",
     "levels of few original {records} that the synthetic data or their codebook contain; 0 is safe",
     "a count",
     on_screen=True,

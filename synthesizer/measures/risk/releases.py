@@ -32,7 +32,7 @@ class Release(Row):
     limits: Mapping[str, str]
     """Profile, purpose and release of its verdict."""
     looks: tuple[Look, ...]
-    """Near-verbatim persons of its checks; empty if they were off."""
+    """Near copies of its checks; empty if they were off."""
     guess: Guess | None
     """Guessed attribute with the largest excess."""
     contains: tuple[str, ...]
@@ -50,7 +50,7 @@ class Together(Result):
 
     others: tuple[Release, ...]
     counted: NearVerbatim | None
-    """Near-verbatim persons of all datasets with a holdout; None without one."""
+    """Near copies of all datasets with a holdout; None without one."""
 
     def bound(self, looks: Sequence[Look]) -> tuple[float, float] | None:
         """Return the sums of upper ends and of excesses, for the comparison with the largest sum.

@@ -288,7 +288,7 @@ REPLICATED_CAREERS = FigureKind(
     "original person; chance: the same share of new persons",
     limit=Limit(),
     is_axis=True,
-    test="verbatim careers",
+    test="copied careers",
     finding="A share of {value} ({ends}) of the synthetic careers equals the career of exactly one "
     "person. For new persons it would be {fresh} (limit {mark}).",
 )

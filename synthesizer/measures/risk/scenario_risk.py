@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
+from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import Further
 from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
@@ -133,8 +134,8 @@ def _range(sizes: Sequence[float]) -> str:
 
 
 _KINDS = {
-    "one-way": "target level that nearly all of them have",
-    "two-way": "pairs of a key level and its most frequent target",
+    "one-way": "{} of {}",
+    "two-way": "one of {} pairs of a key level and its most frequent {}",
 }
 
 
@@ -150,11 +151,11 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
             joined = sum if kind == "one-way" else max
             if joined(w.share for w in most) < LARGE_SHARE:
                 continue
-            largest = "the largest of " if kind == "two-way" and len(most) > 1 else ""
+            n = plural(len(most), "value") if kind == "one-way" else len(most)
             yield (
-                f"DiSCO counts {joined(w.records for w in most):,} {{records}} "
-                f"({joined(w.share for w in most):.0%} of its {{records}}, dataset "
-                f"{most[0].dataset}) for {largest}{len(most)} {what}: if this is common knowledge, "
-                "add them to checks.exclude (see attribute.warnings in checks.json)"
+                f"{joined(w.share for w in most):.0%} of the {{records}} that DiSCO counts "
+                f"({joined(w.records for w in most):,}, dataset {most[0].dataset}) have "
+                f"{what.format(n, most[0].target)}. If everybody knows that, list it under "
+                "checks.exclude (see attribute.warnings in checks.json)"
             )
             break

@@ -93,9 +93,13 @@ DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
 LARGEST_DIS_SUDA = FigureKind(
     "largest_dis_suda",
     "largest DIS-SUDA",
-    f"{_MATCH}, maximum over the uniques",
+    "highest risk of any unique {record}: probability that a match with it is that person",
 )
-MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, mean over the uniques")
+MEAN_DIS_SUDA = FigureKind(
+    "mean_dis_suda",
+    "mean DIS-SUDA",
+    "mean over the unique {records} of the probability that a match with one is that person",
+)
 
 
 class SudaResult(Result):

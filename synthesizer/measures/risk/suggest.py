@@ -166,7 +166,7 @@ def _is_same(table: Table, one: str, other: str) -> bool:
 def _determines(key: Column, target: Column) -> bool:
     """Return whether a column determines another, with at most 1 % exceptions.
 
-    With exceptions it must have at most a tenth of the errors of guessing.
+    If there are exceptions, their number must be at most a tenth of the errors that guessing makes.
     """
     share_right = share_right_by_key(key, target)
     if share_right == 1 or share_right < 1 - _MAX_EXCEPTIONS or not target.is_coded:
@@ -260,5 +260,6 @@ def _reason(keys: Sequence[str], target: str | None, share: float, table: Table)
     return (
         f"The keys ({', '.join(keys)}) are variables that an intruder may know; together "
         f"they are unique for {share:.0%} of the records. The target ({target}) has {levels} "
-        "levels, and no single key determines it. Set checks: keys, target to replace them."
+        "levels, and no single key determines it. To "
+        "choose others: checks: {keys: [...], target: ...}, or --keys and --target of 'check'."
     )

@@ -50,7 +50,7 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 _SENTENCES: Mapping[str, str] = {
-    "unseen_pairs": "Two-way tables are as accurate as those of a random {value}% of the holdout",
+    "unseen_pairs": "Two-way tables are as accurate as tables of {value}% of the holdout {records}",
     "associations": "{value}% of the associations between variables in the holdout are preserved",
     "impossible_records": "{value}% of the {records} are impossible ({what})",
     "tails": "The {what} differs from the holdout's by {value} times the margin of error",
@@ -70,8 +70,7 @@ _KINDS = (
     _kind(
         "unseen_pairs",
         "accuracy of two-way tables",
-        "size of a random sample of the holdout, as a share of it, that is as accurate for two-way "
-        "tables",
+        "two-way tables are as accurate as tables of this share of the holdout {records}",
         "higher is better",
     ),
     _kind(

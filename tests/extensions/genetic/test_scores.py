@@ -54,7 +54,7 @@ def test_objectives_equal_the_measures_of_the_package(case):
     told_keys = {tuple(row) for row in zip(*(made[name].data for name in known), strict=True)}
     rows = list(zip(*(original[name].data for name in known), strict=True))
     cap_risk = RISKS["cap"](sought)
-    share, right = cap_risk.found([margin.count(records) for margin in cap_risk.margins])
+    share, right = cap_risk.matches([margin.count(records) for margin in cap_risk.margins])
     assert share == pytest.approx(sum(row in told_keys for row in rows) / len(rows))
     assert (right is None) == (share == 0)
     assert share * (right or 0) == pytest.approx(found["cap"], abs=1e-12)

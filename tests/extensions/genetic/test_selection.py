@@ -36,26 +36,26 @@ def test_fitness_is_the_weighted_distance_from_the_origin(points, weight):
         assert 0 <= value <= 1 + 1e-12
 
 
-def winning(place, size, probability):
+def winning(positions, size, probability):
     """The chance of every candidate to win, by all tournaments there are."""
-    n = len(place)
+    n = len(positions)
     chance = np.zeros(n)
     by_rank = [probability * (1 - probability) ** rank for rank in range(size)]
     by_rank[-1] += 1 - sum(by_rank)
     for entered in product(range(n), repeat=size):
-        for rank, one in enumerate(sorted(entered, key=lambda c: place[c])):
+        for rank, one in enumerate(sorted(entered, key=lambda c: positions[c])):
             chance[one] += by_rank[rank] / n**size
     return chance
 
 
 @pytest.mark.parametrize(("size", "probability"), [(2, 1.0), (3, 0.6)])
 def test_shares_of_wins(size, probability):
-    place, n_wins = np.array([2, 0, 3, 1]), 40_000
+    positions, n_wins = np.array([2, 0, 3, 1]), 40_000
     rng = np.random.default_rng(size)
-    wins = tournament(place, n_wins, size=size, probability=probability, rng=rng)
+    wins = tournament(positions, n_wins, size=size, probability=probability, rng=rng)
     assert wins.shape == (n_wins,)
     observed = np.bincount(wins, minlength=4)
-    assert chisquare(observed, winning(place, size, probability) * n_wins).pvalue > 1e-3
+    assert chisquare(observed, winning(positions, size, probability) * n_wins).pvalue > 1e-3
 
 
 def dominates(one, other):
@@ -126,7 +126,7 @@ LIMITS = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 def assert_places(ranks, n):
     assert sorted(ranks.order.tolist()) == list(range(n))
-    assert [int(ranks.place[i]) for i in ranks.order] == list(range(n))
+    assert [int(ranks.positions[i]) for i in ranks.order] == list(range(n))
 
 
 def floored(points, floor):

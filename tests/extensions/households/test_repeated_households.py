@@ -69,5 +69,5 @@ def test_the_verdict_is_on_persons_in_the_data(copied: bool, word: str) -> None:
     original, made = household_frame(80), household_frame(80, seed=2)
     found = check(original, original if copied else made, only="risk", config=RULES)
     (test,) = [e for e in found.verdict["person"].evidence if e.key == "repeated_households"]
-    assert (test.test, test.word) == ("verbatim households", word)
+    assert (test.test, test.word) == ("copied households", word)
     assert test.sentence.startswith(f"A share of {int(copied)}.00 (")

@@ -100,8 +100,8 @@ test_that("a model that cannot be fitted is a warning, and everything else is th
       invokeRestart("muffleWarning")
     }
   )
-  expect_match(warned, "fit sex ~ age: .*number as response")
-  expect_match(u$failed[["fit sex ~ age"]], "number as response")
+  expect_match(warned, "fit sex ~ age: .*numeric response")
+  expect_match(u$failed[["fit sex ~ age"]], "numeric response")
   expect_identical(u$results$utility$fits[[1]]$weights, "age")
 })
 

@@ -47,6 +47,7 @@ from synthesizer.extensions.verification.server.query_form import (
     in_words,
     number_or_text,
 )
+from synthesizer.extensions.verification.server.security import check_csrf
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import SUBMISSION
 from synthesizer.extensions.verification.server.service import Service
@@ -108,7 +109,7 @@ def first(form: Mapping[str, list[str]], key: str) -> str:
 
 def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
     """Return the fields of a form of this session; RequestError (403) for other forms."""
-    security.check_csrf(request, first(form, "csrf"))
+    check_csrf(request, first(form, "csrf"))
     return form
 
 

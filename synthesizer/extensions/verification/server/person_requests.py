@@ -34,6 +34,7 @@ from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.server import audit, pages
 from synthesizer.extensions.verification.server.accounts import Account
+from synthesizer.extensions.verification.server.pages import PAGE_ROWS
 from synthesizer.extensions.verification.server.query_form import in_words
 from synthesizer.extensions.verification.server.security import only
 from synthesizer.extensions.verification.server.server_tables import (
@@ -101,7 +102,7 @@ def list_requests(
     chosen = [PERSON_REQUEST.c.account == account.id] * (account.role == "researcher")
     chosen += [PERSON_REQUEST.c.state == "open"] * open_only
     chosen += [PERSON_REQUEST.c.made < before] if before else []
-    wanted = _all().where(*chosen).order_by(PERSON_REQUEST.c.made.desc()).limit(pages.PAGE_ROWS)
+    wanted = _all().where(*chosen).order_by(PERSON_REQUEST.c.made.desc()).limit(PAGE_ROWS)
     with transaction(steps.engine, reads=True) as store:
         return [*store.execute(wanted)]
 
@@ -281,7 +282,7 @@ def show_requests(
     return visit.page(
         "requests.html", everybody=everybody, closed=closed,
         requests=[(one, in_words(json.loads(one.content))) for one in requests],
-        older=requests[-1].made.isoformat() if len(requests) == pages.PAGE_ROWS else None,
+        older=requests[-1].made.isoformat() if len(requests) == PAGE_ROWS else None,
     )  # fmt: skip
 
 
