@@ -124,8 +124,7 @@ def assets() -> Mapping[str, tuple[str, str]]:
 @cache
 def _version() -> str:
     """Return a digest of all assets."""
-    texts = "".join(text for _, text in assets().values())
-    return hashlib.sha256(texts.encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(one for _, one in assets().values()).encode()).hexdigest()[:12]
 
 
 @cache
