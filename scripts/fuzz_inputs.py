@@ -488,8 +488,7 @@ def frame(rng: random.Random) -> pd.DataFrame:
     columns = [pd.Series(m, dtype=object if isinstance(m, list) else None) for m in made]
     result = pd.concat(columns, axis=1) if columns else pd.DataFrame()
     result.columns = pd.Index(
-        [some(rng, f"v{i}", f"v{i}", word(rng), 1, None) for i in range(len(columns))],
-        dtype=object,
+        [some(rng, f"v{i}", f"v{i}", word(rng), 1, None) for i in range(len(columns))], dtype=object
     )
     return result
 

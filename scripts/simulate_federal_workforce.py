@@ -70,14 +70,7 @@ def main(
 
 
 def parse(
-    persons: str,
-    years: str,
-    seed: str,
-    workers: str,
-    block: str,
-    out: Path,
-    *,
-    overwrite: bool,
+    persons: str, years: str, seed: str, workers: str, block: str, out: Path, *, overwrite: bool
 ) -> tuple[Request, int]:
     """Return the request and the number of workers.
 

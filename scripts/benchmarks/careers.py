@@ -37,11 +37,7 @@ from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.risk.trajectories import trajectories_of_halves
 from synthesizer.measures.utility.cells import group_tables
 from synthesizer.measures.utility.longitudinal import NewPeriodsCounter
-from synthesizer.measures.utility.sequences import (
-    career_matrix,
-    noise_floor,
-    sequence_distances,
-)
+from synthesizer.measures.utility.sequences import career_matrix, noise_floor, sequence_distances
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.plan.plan import Plan, prepare

@@ -30,11 +30,7 @@ from synthesizer.extensions.genetic.evolution import Candidate, Redraw, hypervol
 from synthesizer.extensions.genetic.evolving import like_original
 from synthesizer.extensions.genetic.genetic_options import GeneticOptions
 from synthesizer.extensions.genetic.genetic_source import Evolver
-from synthesizer.extensions.genetic.scores import (
-    RISKS,
-    Score,
-    Sought,
-)
+from synthesizer.extensions.genetic.scores import RISKS, Score, Sought
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.inputs import declarations
 

@@ -95,10 +95,7 @@ class Server:
 @contextmanager
 def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
     """Yield a server about a small panel, with users, not started yet."""
-    with (
-        TemporaryDirectory() as name,
-        database_url(Path(name), is_postgresql=is_postgresql) as url,
-    ):
+    with TemporaryDirectory() as name, database_url(Path(name), is_postgresql=is_postgresql) as url:
         folder, port = Path(name), free_port()
         jobs = {"seconds": 5.0, "lanes": 2, "waiting": 10_000}
         told: dict[str, Any] = {"database": url, "port": port, "tick": 0.5, "job": jobs}
@@ -318,10 +315,7 @@ class Store:
     def of(cls, running: Server) -> Store:
         """Read the database of a server."""
         spent = round(spent_of(running) / EPSILON)
-        with (
-            database_of(running.config) as (_, engine),
-            transaction(engine, reads=True) as store,
-        ):
+        with database_of(running.config) as (_, engine), transaction(engine, reads=True) as store:
             rows = store.execute(select(ANSWER.c.query, ANSWER.c.released)).all()
             jobs = store.execute(select(JOB.c.query)).scalars().all()
             actions = Counter(store.execute(select(AUDIT.c.action)).scalars())

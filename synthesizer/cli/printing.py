@@ -25,13 +25,7 @@ from rich.text import Text
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.blocks import (
-    MINUS,
-    Added,
-    DataTable,
-    row_table,
-    written,
-)
+from synthesizer.report.blocks import MINUS, Added, DataTable, row_table, written
 
 PIPE_WIDTH = 80
 """Columns of a table in a pipe or file without COLUMNS; sentences are one line."""
@@ -152,11 +146,8 @@ class _Phases:
     def __init__(
         self, print_line: Callable[[str], None], bars: Progress | None, *, ended: bool
     ) -> None:
-        self.print_line, self.bars, self.min_seconds = (
-            print_line,
-            bars,
-            _MIN_SECONDS if ended else inf,
-        )
+        self.print_line, self.bars = print_line, bars
+        self.min_seconds = _MIN_SECONDS if ended else inf
         self.column = 24 if _console(sys.stderr).width > 2 * 24 else 0
         self.phases: dict[str, _Phase] = {}
         self.open: list[str] = []

@@ -187,8 +187,7 @@ def run(
 def codebook(
     data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
     out: Annotated[
-        Path | None,
-        option("Of a run: directory for codebook.html and .json.", "--out", "-o"),
+        Path | None, option("Of a run: directory for codebook.html and .json.", "--out", "-o")
     ] = None,
     overwrite: Overwrite = False,
     json: AsJson = False,

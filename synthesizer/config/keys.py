@@ -390,8 +390,7 @@ class RareConfig(Part):
         "next level, and rare numbers of a typed file become blank",
     )
     levels: Literal["all", "text"] = Field(
-        "all",
-        description="all variables, or text: none whose levels are numbers, or yes and no",
+        "all", description="all variables, or text: none whose levels are numbers, or yes and no"
     )
 
 

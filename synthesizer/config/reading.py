@@ -17,13 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from synthesizer.config.keys import (
-    ChainConfig,
-    Config,
-    DataConfig,
-    KeyConfig,
-    PanelConfig,
-)
+from synthesizer.config.keys import ChainConfig, Config, DataConfig, KeyConfig, PanelConfig
 from synthesizer.data.errors import ConfigError, Problem, Problems, did_you_mean
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.plugins import arranging_keys, keyed, makers
@@ -83,7 +77,7 @@ FOREIGN_SCHEMA: Mapping[str, Any] = {
     "cont_na": {
         "type": "object",
         "description": "map from variable to missing codes; the same as variables.NAME.missing",
-    },
+    }
 }
 
 

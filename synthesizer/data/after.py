@@ -177,9 +177,7 @@ def blanked(column: Column, levels: frozenset[str]) -> Column:
     """Return a column with some levels replaced by the blank code."""
     variable = with_blank(column.variable)
     code = variable.labels.index(blank_code(variable) or "")
-    gone = np.array(
-        [label in levels for label in variable.levels] + [False] * len(variable.missing)
-    )
+    gone = np.array([name in levels for name in variable.levels] + [False] * len(variable.missing))
     data = np.asarray(column.data, dtype=np.int32)
     return Column(variable, np.where(gone[data], np.int32(code), data))
 

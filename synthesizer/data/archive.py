@@ -176,9 +176,7 @@ def read_archive(path: str | Path, *, kind: str) -> Any:
     except FileNotFoundError as error:
         raise SavedModelError(f"{path} does not exist; check the path") from error
     except PermissionError as error:
-        raise SavedModelError(
-            f"{path}: this user may not read the file; ask its owner to load it"
-        ) from error
+        raise SavedModelError(f"{path}: you may not read it; ask its owner to load it") from error
     except _DAMAGE as error:
         raise SavedModelError(
             f"{path} is cut short, altered or not a saved model; restore a copy or fit again"

@@ -43,7 +43,7 @@ _Z_OF_TURNS: Final = 2.5
 _MAX_FEW_NUMBERS: Final = 11
 _MIN_EXPECTED_PAIRS: Final = 5
 """If 5 equal pairs are expected, the chance of none is below 1 %."""
-_MAX_ROWS_OF_PERSON: Final = 5
+_MAX_PERSON_ROWS: Final = 5
 """Most rows of a person whose rows are not together in the file."""
 
 TIME_NAMES: Final = {
@@ -127,9 +127,7 @@ def is_numbering(name: str, numbers: FloatArray) -> bool:
         return True
     rows = n / k
     in_blocks = np.count_nonzero(steps) == k - 1
-    return bool(
-        rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _MAX_ROWS_OF_PERSON)
-    )
+    return bool(rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _MAX_PERSON_ROWS))
 
 
 def _density(numbers: FloatArray, counts: IntArray) -> float:

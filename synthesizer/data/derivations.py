@@ -291,12 +291,10 @@ def _filled(item: _Input) -> _Input:
     return replace(item, text=text, values=np.nan_to_num(item.values))
 
 
-def _sums(
-    column: Column, inputs: list[_Input], position: int, table: Table
-) -> Iterator[_Candidate]:
+def _sums(column: Column, items: list[_Input], position: int, table: Table) -> Iterator[_Candidate]:
     """Yield the sum or mean of three or more numbers; try the nearest in the file first."""
     positions = {name: i for i, name in enumerate(table.names)}
-    nearest = sorted(inputs, key=lambda item: abs(positions[item.name] - position))
+    nearest = sorted(items, key=lambda item: abs(positions[item.name] - position))
     if len(nearest) < MIN_PARTS:
         return
     values = np.where(column.is_observed, column.data, np.nan)
@@ -466,9 +464,8 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
         apart = _are_apart(probes[[where[item.name] for item in nearest]], codes[rows])
         groups = []
         for item in (nearest[i] for i in np.flatnonzero(apart)):
-            is_cut = (
-                _changes(item.values, codes, np.argsort(item.values, kind="stable")) is not None
-            )
+            order = np.argsort(item.values, kind="stable")
+            is_cut = _changes(item.values, codes, order) is not None
             if is_cut and (text := _cut_text(table[column.name], table[item.name])) is not None:
                 groups.append(_Candidate(column.name, (item.name,), text))
         # prefer the number with the fewest values

@@ -79,15 +79,13 @@ def in_common_form(
         del head[-1]  # is cut
     row, names = given.get("header_row"), given.get("names")
     blank = next((k for k, line in enumerate(head) if line.strip(b"\r\n")), 0)
-    separator = _SEPARATOR.fullmatch(head[blank].strip())
-    skipped = blank + bool(separator) if row is None else row - 1
+    sep = _SEPARATOR.fullmatch(head[blank].strip())
+    skipped = blank + bool(sep) if row is None else row - 1
     if skipped >= len(head):
         raise DataError(f"{origin}: line {skipped + 1} for the names is absent; {ELSEWHERE}")
     lines = head[skipped:]
     quote = given.get("quote") or _quote_sign(lines)
-    delimiter = given.get("delimiter") or (
-        separator[1].decode() if separator else sniff(lines, quote)
-    )
+    delimiter = given.get("delimiter") or (sep[1].decode() if sep else sniff(lines, quote))
     comment = given.get("comment")
     if comment is None:
         comment = "" if row else _comment_sign(lines, delimiter)

@@ -156,9 +156,7 @@ def _numbers(texts: Texts, variable: Variable, observed: BoolArray) -> FloatArra
     if wrong.any():
         odd = observed.copy()
         odd[observed] = wrong
-        raise ValueError(
-            f"is a date in the original, but not in {texts.where(odd)}; write it alike in both"
-        )
+        raise ValueError(f"is a date in the original, not in {texts.where(odd)}; write both alike")
     return days
 
 

@@ -403,9 +403,7 @@ class _Speller(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
-        parts = _in_order(
-            part for value in node.values for part in (_joined_by(value, node.op) or [value])
-        )
+        parts = _in_order(part for one in node.values for part in _joined_by(one, node.op) or [one])
         return ast.BoolOp(node.op, parts * 2 if len(parts) == 1 else parts)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:

@@ -663,10 +663,8 @@ def sha256(path: Path, beside: Sequence[Path] = ()) -> str:
     """
     digest = hashlib.sha256()
     if path.is_dir():
-        for file_path in sorted(p for p in path.rglob("*") if p.is_file()):
-            digest.update(
-                f"{file_path.relative_to(path).as_posix()}:{sha256(file_path)}\n".encode()
-            )
+        for inner in sorted(p for p in path.rglob("*") if p.is_file()):
+            digest.update(f"{inner.relative_to(path).as_posix()}:{sha256(inner)}\n".encode())
         return digest.hexdigest()
     for part in (path, *beside):
         with part.open("rb") as file:

@@ -248,18 +248,16 @@ def infer_each(
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
     declaration = replace(declaration, missing=as_written(texts, declaration.missing))
-    codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
+    kind = declaration.declared_kind
+    codes = missing_codes(texts, kind, declaration.missing)
     column = _RawColumn(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
         raise UnreadableColumn(
-            "has no value in any row"
-            + (" besides missing codes" if declaration.declared_kind else ""),
+            "has no value in any row" + (" besides missing codes" if kind else ""),
             "drop it",
             every_row="name another column, or fill it in: every row needs a value",
         )
-    kind, reason = (
-        (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
-    )
+    kind, reason = (kind, "declared") if kind else _guess(column)
     if len(codes) > MAX_MISSING:
         raise UnreadableColumn(f"has {len(codes)} missing codes; declare at most {MAX_MISSING}")
     storage = {}
@@ -476,10 +474,7 @@ def _guess_number(column: _RawColumn) -> tuple[Kind, str]:
     if texts.format != PLAIN:
         return Kind.NUMERIC, f"{texts.format.description}{_format_doubt(texts.format)}"
     if column.share_distinct > SHARE_DISTINCT_OF_LARGE_ID and np.abs(numbers).max() >= LARGE:
-        return (
-            Kind.NUMERIC,
-            "whole numbers, nearly all different: amounts; if wrong, write kind: id",
-        )
+        return Kind.NUMERIC, "whole numbers, nearly all distinct: amounts; if wrong, write kind: id"
     return Kind.NUMERIC, "whole numbers"
 
 
@@ -631,9 +626,7 @@ def _levels(column: _RawColumn) -> tuple[str, ...]:
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (scale := scale_order(levels)):
         return scale
     if column.declaration.kind is Kind.ORDERED:
-        raise UnreadableColumn(
-            "is declared ordered, but its levels are words; declare `levels` in order"
-        )
+        raise UnreadableColumn("is ordered, but its levels are words; declare `levels` in order")
     return tuple(levels)
 
 

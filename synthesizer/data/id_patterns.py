@@ -194,9 +194,7 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
     pattern = IdPattern(parts=_joined(parts)).fitted(values)
     if not pattern.steps:  # use fixed digits for numbering, too
         freed = [["d" if c in digits else f"={c}" for c in part[1:]] for part in parts]
-        cells = [
-            free if part[0] == "=" else [part] for part, free in zip(parts, freed, strict=True)
-        ]
+        cells = [free if p[0] == "=" else [p] for p, free in zip(parts, freed, strict=True)]
         pattern = IdPattern(parts=_joined([*chain(*cells)])).fitted(values)
     return pattern
 

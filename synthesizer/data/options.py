@@ -170,9 +170,7 @@ def _of_options(faults: Iterable[ErrorDetails]) -> list[str]:
     by_field: dict[str, list[ErrorDetails]] = {}
     for fault in faults:
         by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)
-    return [
-        text for name, field_faults in by_field.items() for text in _of_option(name, field_faults)
-    ]
+    return [text for name, listed in by_field.items() for text in _of_option(name, listed)]
 
 
 def _of_option(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:

@@ -60,9 +60,7 @@ def as_table(
     raw = _raw(data, names)
     if raw is None:
         return Table((), len(data))
-    declared = {
-        name: declaration for name, declaration in (declared or {}).items() if name in raw.names
-    }
+    declared = {name: one for name, one in (declared or {}).items() if name in raw.names}
     inferred = infer(raw, declared)
     if not ids:
         inferred = tuple(item for item in inferred if item.variable.kind is not Kind.ID)
@@ -91,11 +89,9 @@ def as_tables(
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
     table = as_table(original, names, declared)
     tables, problems = [], []
-    for number, data in enumerate(several, start=1):
+    for number, one in enumerate(several, start=1):
         try:
-            tables.append(
-                data if isinstance(data, Table) else read_like(data, table, names, persons)
-            )
+            tables.append(one if isinstance(one, Table) else read_like(one, table, names, persons))
         except SynthesizerError as error:
             problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
     if problems:

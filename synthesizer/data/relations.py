@@ -145,9 +145,8 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
     """
     serial = numberings(table)
     codes = [column for column in table.columns if column.is_coded and column.name not in serial]
-    followers = _followers(
-        codes, [c for c in table.columns if c.variable.kind is not Kind.ID], joined
-    )
+    others = [column for column in table.columns if column.variable.kind is not Kind.ID]
+    followers = _followers(codes, others, joined)
 
     def rank(name: str) -> tuple[int, float, int]:
         size = float(np.mean([len(label) for label in table[name].variable.labels]))

@@ -332,9 +332,7 @@ class Table(Mapping[str, Column]):
         """Return stacked tables with the same schema."""
         names = tables[0].names
         n_rows = sum(table.n_rows for table in tables)
-        return Table(
-            (Column.concatenate([table[name] for table in tables]) for name in names), n_rows
-        )
+        return Table((Column.concatenate([t[name] for t in tables]) for name in names), n_rows)
 
 
 class OwnedRows(Table):

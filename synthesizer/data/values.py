@@ -217,9 +217,7 @@ def _shape(form: str) -> str:
         "%Y": r"\d{4}", "%b": "[A-Za-z]{3}", "%B": "[A-Za-z]{3,9}", "%p": "[AP]M",
         "%3f": r"\d{3}", "%6f": r"\d{6}", "%-H": r"\d{1,2}", "%-I": r"\d{1,2}",
     } | dict.fromkeys(("%d", "%m"), r"\d{1,2}" if is_short else r"\d{2}")  # fmt: skip
-    shape = re.sub(
-        r"%[-36]?\w", lambda part: kinds.get(part[0], r"\d{2}"), form.replace(".", r"\.")
-    )
+    shape = re.sub(r"%[-36]?\w", lambda m: kinds.get(m[0], r"\d{2}"), form.replace(".", r"\."))
     return f"^{COMPACT.get(form, shape)}$"
 
 

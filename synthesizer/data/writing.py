@@ -349,9 +349,8 @@ class CellWriter:
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
     """Return texts with quotes where the source always has them or reading needs them."""
-    special = (
-        f"[\\{csv.quote}\\r\\n" + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
-    )
+    delimiter = "\\t" if csv.delimiter == "\t" else "\\" + csv.delimiter
+    special = f"[\\{csv.quote}\\r\\n{delimiter}]"
     needs = pc.match_substring_regex(texts, special)
     is_empty = pc.equal(texts, "")
     if quoting.always:

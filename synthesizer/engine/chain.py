@@ -24,22 +24,9 @@ from joblib.parallel import get_active_backend
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import (
-    Column,
-    FloatArray,
-    IntArray,
-    Kind,
-    Schema,
-    Table,
-    Variable,
-)
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
 from synthesizer.data.workers import load_blas, one_blas_thread
-from synthesizer.engine.drawing import (
-    allocate,
-    draw_block,
-    row_blocks,
-    split_strata,
-)
+from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_strata
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.predictors import Float32Array

@@ -241,11 +241,7 @@ def _judge(variable: Variable, table: Table, zero: Zero, free: BoolArray) -> tup
 
 
 def refuse_forbidden_rules(
-    rules: Sequence[Rule],
-    zeros: Sequence[Zero],
-    table: Table,
-    column: Column,
-    ruled: BoolArray,
+    rules: Sequence[Rule], zeros: Sequence[Zero], table: Table, column: Column, ruled: BoolArray
 ) -> None:
     """Raise RuleError if a rule sets a forbidden value, which cannot be redrawn."""
     zeros = [zero for zero in zeros if zero.is_firm]

@@ -262,9 +262,7 @@ class ReadFiles:
             "seed": seed,
             "version": version("microdata-synthesizer"),
         }
-        return (
-            json.dumps(head | dict(content), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-        )
+        return json.dumps({**head, **content}, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_files(
@@ -288,12 +286,11 @@ def read_files(
     files: dict[int, RawTable] = {}
     for number, path in enumerate(inputs):
         with faults.gathered():
-            how = options.reading if path in confidential else FileOptions()
-            if path not in confidential and (options.header_row or options.names):
+            is_confidential = path in confidential
+            how = options.reading if is_confidential else FileOptions()
+            if not is_confidential and (options.header_row or options.names):
                 how["header_row"] = 1  # a release has its names in row 1
-            how["encoding"] = _encoding(
-                path, options.encoding, is_confidential=path in confidential
-            )
+            how["encoding"] = _encoding(path, options.encoding, is_confidential=is_confidential)
             if path != original or control is not None:  # of these that have such keys
                 how["of_format"] = keys_of(path, how)
             files[number] = read_path(path, min_rows=1, **how)
@@ -308,9 +305,7 @@ def read_files(
         for path in inputs
     }
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
-        raise DataError(
-            f"{control}: the control is one of the other files; name a file of other persons"
-        )
+        raise DataError(f"{control} is one of the other files; name a control of other persons")
     return ReadFiles(
         original=files[0],
         synthetic=tuple(files[number] for number in range(1, 1 + len(paths))),

@@ -154,7 +154,7 @@ def check_data(
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
         with faults.gathered():
-            _control(data, table, names, units)
+            _control(data, table, names, units, ())
         faults += _risk_problems(table, datasets, scenarios, questions)
     faults += _control_problems(data, names)
     faults.settle(DataError)
@@ -383,11 +383,7 @@ def _risk_problems(
 
 
 def _control(
-    data: ComparedData,
-    table: Table,
-    names: Sequence[str],
-    units: str | None,
-    ids: Sequence[str] = (),
+    data: ComparedData, table: Table, names: Sequence[str], units: str | None, ids: Sequence[str]
 ) -> Table | None:
     """Return the control in the codes of the original; raises DataError with all its problems."""
     if data.control is None:
@@ -454,22 +450,14 @@ def _alike(data: ComparedData) -> _Columns:
                 names += _readable(data, [name])
             except SynthesizerError as error:
                 why = "; ".join(error.problems)
-                failed[name] = why.replace(
-                    f"synthetic dataset {len(data.synthetic) + 1}", "control"
-                )
+                last = f"synthetic dataset {len(data.synthetic) + 1}"
+                failed[name] = why.replace(last, "control")
     originals = column_names(data.original)
     theirs = dict.fromkeys(name for made in data.synthetic for name in column_names(made))
     further = tuple(name for name in theirs if name not in originals)
     ids = [name for name in shared if name not in names and name not in failed]
     notes = [f"identifiers are not compared: {', '.join(ids)}"] if ids else []
-    return _Columns(
-        tuple(names),
-        absent,
-        failed,
-        further,
-        tuple(ids),
-        tuple(notes),
-    )
+    return _Columns(tuple(names), absent, failed, further, tuple(ids), tuple(notes))
 
 
 def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:

@@ -94,13 +94,7 @@ def generate(
                 names.append(name)
                 formulas.add(written, name)
         write_manifest(
-            work,
-            model,
-            names,
-            seed=draws,
-            rows=rows,
-            seconds=phases.seconds,
-            notes=formulas.notes,
+            work, model, names, seed=draws, rows=rows, seconds=phases.seconds, notes=formulas.notes
         )
     return tuple(directory / name for name in names)
 

@@ -117,10 +117,8 @@ def variations(
         problems = ["nothing is varied; write for example --vary cart.min_leaf=3,10"]
     for key, listed in wanted.items():
         path, faults = _path(key, registry)
-        values = (
-            tuple(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
-        )
-        values = without_infinities(values)
+        is_list = isinstance(listed, Sequence) and not isinstance(listed, str)
+        values = without_infinities(tuple(listed) if is_list else ())
         faults += _value_problems(key, values)
         if path in varied:
             faults.append(f"--vary {key}: is the same key as {varied[path].key}; keep one")
@@ -129,9 +127,7 @@ def variations(
         problems += faults
     count = prod(len(one.values) for one in varied.values())
     if count > MAX_SETTINGS:
-        problems.append(
-            f"the grid has {count:,} settings, more than {MAX_SETTINGS}; vary less at a time"
-        )
+        problems.append(f"the grid has {count:,} settings, more than {MAX_SETTINGS}; vary less")
         return [], problems
     if count == 1 and not problems:
         problems.append("there is one setting only; give a key at least two values")
@@ -141,13 +137,9 @@ def variations(
 def _value_problems(key: str, values: tuple[Any, ...]) -> list[str]:
     if not values:
         return [f"--vary {key}: has no values; write KEY=VALUE,VALUE"]
-    problems = []
     texts = [plain_text(value) for value in values]
-    problems += [
-        f"--vary {key}: the value {text} is there twice; keep one"
-        for text in dict.fromkeys(texts)
-        if texts.count(text) > 1
-    ]
+    twice = [text for text in dict.fromkeys(texts) if texts.count(text) > 1]
+    problems = [f"--vary {key}: the value {text} is there twice; keep one" for text in twice]
     if any(isinstance(value, Mapping) for value in values):
         problems.append(f"--vary {key}: values are single values or lists, not maps; name its keys")
     return problems

@@ -31,13 +31,7 @@ from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
-from synthesizer.data.sources import (
-    RawTable,
-    WholeSource,
-    csv_bytes,
-    read_sql,
-    without_password,
-)
+from synthesizer.data.sources import RawTable, WholeSource, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.workers import Listener, Phases, silent
@@ -178,9 +172,7 @@ def panel_config(
     {'state': ('jan..dec',)}
     """
     pairs = [text.partition("=") for text in wide]
-    if wrong := [
-        text for text, (name, _, cells) in zip(wide, pairs, strict=True) if not (name and cells)
-    ]:
+    if wrong := [text for text, pair in zip(wide, pairs, strict=True) if not all(pair)]:
         raise ConfigError(
             f"--wide {text}: write VARIABLE=FIRST..LAST or VARIABLE=COLUMN,COLUMN" for text in wrong
         )
@@ -423,15 +415,11 @@ def _rendered(**facts: Any) -> str:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("synthesizer.jobs")
-    templates = Environment(  # noqa: S701 - the text is no page
+    env = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    templates.filters |= {
-        "yaml": as_yaml,
-        "key": _key,
-        "json": partial(json.dumps, ensure_ascii=False),
-    }
-    return templates.get_template("starter.yaml.jinja").render(facts)
+    env.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    return env.get_template("starter.yaml.jinja").render(facts)
 
 
 def _labels(raw: RawTable) -> dict[str, str]:
@@ -524,14 +512,12 @@ Entry: TypeAlias = tuple[str, dict[str, Any], str]
 """Name, declaration and comment of a variable."""
 
 
-def _entries(
-    reading: Reading, codebook: Codebook, relations: Iterable[Relation]
-) -> Iterator[Entry]:
+def _entries(reading: Reading, book: Codebook, relations: Iterable[Relation]) -> Iterator[Entry]:
     """Yield the entries of all variables; a wide variable comes at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
     computed = {r.name: r for r in relations if r.key != "forbid"}
-    for row in codebook.variables:
+    for row in book.variables:
         if row.name in firsts:
             name = firsts[row.name]
             count = len(reading.wide[name])

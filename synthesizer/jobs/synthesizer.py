@@ -663,11 +663,8 @@ def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
     derived = {name: model.expression for name, model in computed.items()}
     declared = {name for name, one in config.variables.items() if one.follows}
-    is_kept = {
-        "forbid": config.rules or config.forbid,
-        "follows": config.structural_zeros,
-        "derived": True,
-    }
+    rules = config.rules or config.forbid
+    is_kept = {"forbid": rules, "follows": config.structural_zeros, "derived": True}
     relations = find_relations(plan.table, derived=derived)
     broken = [r for r in relations if r.name not in declared and not is_kept[r.key]]
     if broken:

@@ -58,10 +58,7 @@ def arranged_source(config: ChainConfig, table: Table) -> Draft[Arranged | None]
     return Draft(Arranged(form=form), notes=notes)
 
 
-_BESIDE = {
-    "panel": "is of persons in periods",
-    "survival": "orders the variables of single persons",
-}
+_BESIDE = {"panel": "is of persons in periods", "survival": "orders variables of single persons"}
 """Keys that cannot be used with keys that arrange rows, with the reason."""
 
 
@@ -252,9 +249,7 @@ def _compared(
     form = form.with_room(tables)
     views = [_viewed(form, table) for table in tables]
     synthetic = views[1 : 1 + n_synthetic]
-    shared = [
-        name for name in views[0].variables if all(name in view.variables for view in synthetic)
-    ]
+    shared = [name for name in views[0].variables if all(name in v.variables for v in synthetic)]
     frame = form.frame if config.panel and isinstance(form.frame, Frame) else None
     if frame is not None:
         notes += _changing(dict(zip(names, views, strict=True)), frame.time)
@@ -317,9 +312,7 @@ def _like_original(
     raw: RawTable, original: Table, needed: Sequence[str], unit: str | None
 ) -> Table:
     """Return another file with the codes of the original."""
-    problems = Problems(
-        problem("column_missing", name=name) for name in needed if name not in raw.names
-    )
+    problems = Problems(problem("column_missing", name=n) for n in needed if n not in raw.names)
     ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
     persons = [*ids, *([] if unit is None else [unit])]
     try:
@@ -348,10 +341,7 @@ def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
         for by_name in columns:
             if name in by_name:
                 by_name[name] = recoded(by_name[name], joint)
-    return [
-        Table(by_name.values(), table.n_rows)
-        for by_name, table in zip(columns, tables, strict=True)
-    ]
+    return [Table(named.values(), t.n_rows) for named, t in zip(columns, tables, strict=True)]
 
 
 def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

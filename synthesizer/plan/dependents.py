@@ -30,9 +30,7 @@ def dependents(
     if context.config.maker is not None:
         return Draft({})
     findings = Findings()
-    table = context.table.select(
-        [name for name in context.names if not context.columns.any_faulty([name])]
-    )
+    table = context.table.select([n for n in context.names if not context.columns.any_faulty([n])])
     computed: dict[str, Expression] = {}
     needed_as_drawn, named = dict(_needed_as_drawn(context)), dict(_named(context))
     design = context.config.design

@@ -276,10 +276,8 @@ def read_input(config: Config) -> Input:
 def _words(config: Config, source: Input) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return label and level labels of the variables under ``variables``, by column."""
     return {
-        name: (variable.label or "", variable.level_labels)
-        for name, variable in by_column(
-            config, config.variables, source.columns.names or ()
-        ).items()
+        name: (one.label or "", one.level_labels)
+        for name, one in by_column(config, config.variables, source.columns.names or ()).items()
     }
 
 
@@ -400,11 +398,7 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     may_repeat = config.arranging is not None
     roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=may_repeat)
     source = _encoded(raw, roles.declared, config, roles.dropped)
-    odd = [
-        name
-        for name in raw.names
-        if name in roles.dropped or roles.declared.get(name) != declared.get(name)
-    ]
+    odd = [n for n in raw.names if n in roles.dropped or roles.declared.get(n) != declared.get(n)]
     words = tuple(f"column {name!r} {look}" for name, look in roles.looks.items() if name in odd)
     left_out = tuple(name for name in roles.dropped if name not in drop)
     return replace(source, notes=(*source.notes, *words), warned=words, left_out=left_out)
@@ -506,9 +500,7 @@ def read_raw(data: DataConfig) -> RawTable:
     if data.path is not None:
         most = data.max_unpacked_mb
         return read_path(
-            data.path,
-            max_unpacked=None if most is None else most * 1_000_000,
-            **data.reading,
+            data.path, max_unpacked=None if most is None else most * 1_000_000, **data.reading
         )
     if foreign := [*foreign_keys(None, data.of_format)]:
         raise DataError(f"data.{problem}" for problem in foreign)
@@ -595,9 +587,7 @@ def declared_for(
     from synthesizer.data.samples.builtin import SAMPLES
 
     usual = dict(SAMPLES[data.sample].declarations)
-    return usual | {
-        name: _over(usual.get(name), declaration) for name, declaration in existing.items()
-    }
+    return usual | {name: _over(usual.get(name), one) for name, one in existing.items()}
 
 
 def _over(usual: Declaration | None, declaration: Declaration) -> Declaration:

@@ -43,12 +43,7 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.models.kit.numbers import min_holders_of
 from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arranged_source, beside_problems, without_beside
-from synthesizer.plan.context import (
-    Context,
-    models_without_use,
-    repeated_ids,
-    unknown_variables,
-)
+from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
 from synthesizer.plan.findings import Draft, Findings, note, problem

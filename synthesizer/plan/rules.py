@@ -320,9 +320,7 @@ def _rising(zero: Forbid) -> Pair | None:
         return None
     ((first, sign, second),) = pairs
     sign = sign if zero.always else _OPPOSITE[sign]
-    return (
-        (first, sign, second) if sign.startswith("<") else (second, sign.replace(">", "<"), first)
-    )
+    return (first, sign, second) if sign[0] == "<" else (second, sign.replace(">", "<"), first)
 
 
 def _inequalities(zeros: Iterable[Forbid]) -> dict[tuple[str, str], tuple[Pair, Forbid]]:

@@ -68,10 +68,7 @@ def _suggested(context: Context, table: Table) -> Draft[tuple[Scenario, ...]]:
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
         return Draft((), notes=(NO_SCENARIO,))
-    reason = in_units(
-        suggestion.reason,
-        "persons" if isinstance(table, View) else "records",
-    )
+    reason = in_units(suggestion.reason, "persons" if isinstance(table, View) else "records")
     scenario = checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason)
     return Draft((scenario,), notes=(reason,))
 
@@ -233,11 +230,7 @@ def _group_problems(entry: str, request: FitRequest, context: Context) -> Iterat
     view, person = context.original, context.arrangement.person_column
     who = person_of_rows(request.names, view, person)
     rows = context.table if who is not None else view
-    ids = [
-        name
-        for name in request.by
-        if name == who or (name in rows and rows[name].variable.kind is Kind.ID)
-    ]
+    ids = [n for n in request.by if n == who or (n in rows and rows[n].variable.kind is Kind.ID)]
     if ids:
         yield problem("fit_by_identifier", names=ids, entry=entry)
     elif absent := [name for name in dict.fromkeys(request.names) if name not in rows]:

@@ -432,9 +432,7 @@ def _with_chosen_past(
     """
     added = model.own_predictors(predictors)
     wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
-    excluded = [
-        predictor for predictor in context.settings_of(name).exclude if predictor.startswith(OWN)
-    ]
+    excluded = [p for p in context.settings_of(name).exclude if p.startswith(OWN)]
     findings.problems += [
         problem(
             "unknown_predictor",
@@ -488,10 +486,7 @@ def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[s
 
 
 def plan_steps(
-    context: Context,
-    order: list[str],
-    methods: Mapping[str, Method],
-    paths: Sequence[PathRule],
+    context: Context, order: list[str], methods: Mapping[str, Method], paths: Sequence[PathRule]
 ) -> Draft[list[Step]]:
     """Return the step of every variable."""
     steps, findings = list[Step](), Findings()

@@ -188,14 +188,12 @@ def long_form(
     persons = len(np.unique(table[person].data))
     if persons < MIN_PERSONS:
         problems.append(
-            f"panel.person: column {person!r} has {persons} person; at least {MIN_PERSONS} are "
-            "needed"
+            f"panel.person: {person!r} has {persons} person; at least {MIN_PERSONS} are needed"
         )
     problems += _repeated(table, person, moments.period)
     labels = period_labels(moments.column)
     problems += [
-        f"panel.view: period {label!r} does not exist; the first is {labels[0]!r}, the last "
-        f"{labels[-1]!r}"
+        f"panel.view: no period {label!r}; the first is {labels[0]!r}, the last {labels[-1]!r}"
         for label in view
         if label not in labels
     ]
@@ -477,10 +475,7 @@ def _range_problems(name: str, patterns: Sequence[str], names: Sequence[str]) ->
         ends = _ends(pattern, names)
         unknown = [end for end in ends if end not in names]
         for end in unknown:
-            yield (
-                f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "
-                "'first..last'"
-            )
+            yield f"panel.wide.{name}: unknown column {end!r}; write a column or 'first..last'"
         if not unknown and names.index(ends[-1]) < names.index(ends[0]):
             yield f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}"
 
@@ -496,9 +491,7 @@ def _shape_problems(wide: Mapping[str, Sequence[str]], schema: Schema) -> list[s
     if twice:
         problems.append(f"panel.wide: named more than once: {', '.join(twice[:5])}")
     clash = [n for n in wide if n in schema and n not in every]
-    problems += [
-        f"panel.wide: {name!r} is also a column of the data; choose another name" for name in clash
-    ]
+    problems += [f"panel.wide: {name!r} is also a column; choose another name" for name in clash]
     ids = [column for column in every if schema[column].kind is Kind.ID]
     if ids:
         problems.append(f"panel.wide: identifiers cannot be longitudinal: {', '.join(ids[:5])}")

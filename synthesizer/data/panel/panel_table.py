@@ -202,9 +202,7 @@ class PanelTable(Table):
             is_open=parts[0].index.is_open,
         )
         names = parts[0].names
-        return PanelTable(
-            (Column.concatenate([panel[name] for panel in parts]) for name in names), index
-        )
+        return PanelTable((Column.concatenate([p[name] for p in parts]) for name in names), index)
 
 
 def as_panel(table: Table) -> PanelTable:

@@ -178,9 +178,7 @@ class Jobs:
     schedule, education (true level), degree (year of it), demoted (year, 0 never)."""
 
 
-_NEXT_EDUCATION = np.array(
-    [p.EDUCATIONS.index(level.next) for level in p.EDUCATION_TABLE], dtype=np.int8
-)
+_NEXT_EDUCATION = np.array([p.EDUCATIONS.index(e.next) for e in p.EDUCATION_TABLE], dtype=np.int8)
 _TYPICAL_YEARS = np.array([category.education for category in p.CATEGORY_TABLE])
 
 
