@@ -12,21 +12,13 @@ from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import FittedModel, OtherOptions
 from synthesizer.models.domains import Chances
+from synthesizer.models.kit import trees
 from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
 from synthesizer.models.kit.line import LinearRelation
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
 from synthesizer.models.kit.regression_leaves import RegressionLeaves
-from synthesizer.models.kit.trees import (
-    AUTO_LEAF,
-    Drawing,
-    Leaves,
-    TreeOptions,
-    centred_response,
-    check_features,
-    grow,
-)
 
 SAFER_EFFECTIVE_ROWS, TRUER_EFFECTIVE_ROWS = 100, 15
 """Values of min_effective_rows that are proposed for lower risk and for higher utility."""
@@ -40,8 +32,8 @@ class FittedCart(FittedModel):
 
     variable: Variable
     encoding: Encoding
-    leaves: Leaves | RegressionLeaves
-    drawing: Drawing
+    leaves: trees.Leaves | RegressionLeaves
+    drawing: trees.Drawing
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
     line: LinearRelation | None = None
@@ -50,7 +42,7 @@ class FittedCart(FittedModel):
     """Draws rows with a missing predictor of the line."""
 
     def __post_init__(self) -> None:
-        check_features(self.encoding, self.leaves.tree)
+        trees.check_features(self.encoding, self.leaves.tree)
         known = set(self.encoding.names)
         if isinstance(self.leaves, RegressionLeaves) and self.leaves.names - known:
             raise ValueError("a leaf regression has an unknown predictor")
@@ -78,7 +70,7 @@ class FittedCart(FittedModel):
                 drawn[part] = made.data
             return observed_column(self.variable, drawn)
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
-        if isinstance(self.leaves, Leaves):
+        if isinstance(self.leaves, trees.Leaves):
             copied = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps)
             return made_safe(copied, self.numbers, rng)
         line, even = self.line, self.drawing.even
@@ -104,7 +96,7 @@ class FittedCart(FittedModel):
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the probabilities of codes with a leaf regression; see `FittedModel`."""
-        if isinstance(self.leaves, Leaves) or not self.variable.is_coded:
+        if isinstance(self.leaves, trees.Leaves) or not self.variable.is_coded:
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         chances = self.leaves.chances(matrix, predictors, self.variable.n_codes, steps=steps)
@@ -112,7 +104,7 @@ class FittedCart(FittedModel):
 
     def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
         """Return that of each row's class with a leaf regression; see `FittedModel`."""
-        if isinstance(self.leaves, Leaves):
+        if isinstance(self.leaves, trees.Leaves):
             return None
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         target = target if self.line is None else self.line.rest(predictors, target)
@@ -120,7 +112,7 @@ class FittedCart(FittedModel):
 
 
 @options
-class Cart(TreeOptions):
+class Cart(trees.TreeOptions):
     """Draw from the leaf of a classification or regression tree, adjusted by a leaf regression.
 
     A split reduces the Gini index of a coded target (of a random projection from 40 levels on) or
@@ -171,7 +163,7 @@ class Cart(TreeOptions):
     fitted_type = FittedCart
     in_words = "a {tree} tree"
     public_options = (
-        *TreeOptions.public_options,
+        *trees.TreeOptions.public_options,
         "leaf_regression",
         "min_effective_rows",
         "event",
@@ -237,7 +229,7 @@ class Cart(TreeOptions):
         return (
             (max(1, 2 * self.min_effective_rows // 3), 5 * self.min_effective_rows // 3)
             if self.leaf_regression
-            else AUTO_LEAF
+            else trees.AUTO_LEAF
         )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
@@ -268,14 +260,14 @@ class Cart(TreeOptions):
         if line is not None:
             target = line.rest(predictors, target)
             line = replace(line, residuals=self.safe_numbers(predictors, target))
-        response = centred_response(target, rng)
+        response = trees.centred_response(target, rng)
         encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)
-        tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
+        tree, order = trees.grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         if not self.leaf_regression:
-            leaves = Leaves(tree, target.take(order), weights)
-            return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
+            leaves = trees.Leaves(tree, target.take(order), weights)
+            return FittedCart(target.variable, encoding, leaves, trees.Drawing.of(self), numbers)
         adjusted = RegressionLeaves.fit(
             tree,
             matrix,
@@ -290,4 +282,4 @@ class Cart(TreeOptions):
             ridge=LINEAR_RIDGE if self.ridge is None else self.ridge,
             rng=rng,
         )
-        return FittedCart(variable, encoding, adjusted, Drawing.of(self), numbers, line)
+        return FittedCart(variable, encoding, adjusted, trees.Drawing.of(self), numbers, line)

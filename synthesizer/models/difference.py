@@ -120,8 +120,7 @@ def _floats(column: Column, rows: Rows = slice(None)) -> FloatArray:
 
 
 def _shares_of(column: Column) -> FloatArray:
-    counts = np.bincount(column.data, minlength=column.variable.n_codes)
-    return counts / max(len(column), 1)
+    return np.bincount(column.data, minlength=column.variable.n_codes) / max(len(column), 1)
 
 
 @options

@@ -52,8 +52,7 @@ class Chances:
 
     def take(self, rows: IntArray) -> Chances:
         """Return some rows."""
-        groups = None if self.groups is None else self.groups[rows]
-        return Chances(self.shares[rows], groups)
+        return Chances(self.shares[rows], None if self.groups is None else self.groups[rows])
 
     def with_shares(self, shares: Float32Array) -> Chances:
         """Return the same rows with other probabilities."""
@@ -66,8 +65,7 @@ class Chances:
         """
         n_rows = len(self.shares)
         uniform = rng.random(n_rows) if self.groups is None else even_uniform(self.groups, rng)
-        weights = self.shares * factors
-        return np.asarray(drawn_classes(weights, uniform)[0], dtype=np.int32)
+        return np.asarray(drawn_classes(self.shares * factors, uniform)[0], dtype=np.int32)
 
 
 ChancesOf = Callable[[IntArray, int], Chances | None]

@@ -439,5 +439,4 @@ def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:
     if owners is None:
         return np.bincount(cell)
     persons = int(owners.max(initial=0)) + 1
-    pairs = np.unique(cell.astype(np.int64) * persons + owners)
-    return np.bincount(pairs // persons)
+    return np.bincount(np.unique(cell.astype(np.int64) * persons + owners) // persons)

@@ -111,11 +111,7 @@ class Pmm(ParametricModel, DonorModel):
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
         estimate, regression = LinearRegression.fit_and_draw(
-            design,
-            predictors,
-            values,
-            ridge=self.ridge,
-            rng=rng if self.draw_parameters else None,
+            design, predictors, values, ridge=self.ridge, rng=rng if self.draw_parameters else None
         )
         predicted = _coarsen(estimate.mean(predictors))
         order = np.argsort(predicted, kind="stable")

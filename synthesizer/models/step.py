@@ -174,8 +174,7 @@ class Step:
             numbers = SafeNumbers.of(target, min_holders_of(self.model), panel.owners)
             if last and len(rows := panel.index.by_period[-1]):
                 target = target.take(rows)
-            reserve = reserve_of(target, rng, numbers)
-            return replace(fitted, value_model=history, reserve=reserve)
+            return replace(fitted, value_model=history, reserve=reserve_of(target, rng, numbers))
         free = rows_outside_rules(rules, self.variable, table)
         if not free.all():
             predictors, target = predictors.take(free), target.take(free)

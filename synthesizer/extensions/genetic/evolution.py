@@ -125,11 +125,7 @@ class Redraw:
 
 
 def replaced(
-    records: Records,
-    rows: Integers,
-    rate: float,
-    donors: Records,
-    rng: np.random.Generator,
+    records: Records, rows: Integers, rate: float, donors: Records, rng: np.random.Generator
 ) -> tuple[Records, Integers]:
     """Replace each of some rows with probability ``rate`` by a record drawn from ``donors``."""
     taken = rows[chosen(len(rows), rate, rng)]

@@ -40,8 +40,7 @@ def refine(
     keys: Annotated[str, option("Keys: variables that an intruder knows, A,B,C.")],
     target: Annotated[str, option("Target: variable that an intruder wants to learn.")],
     risk_at_most: Annotated[
-        float | None,
-        option("Limit of the risk; if absent, the risk of guessing."),
+        float | None, option("Limit of the risk; if absent, the risk of guessing.")
     ] = None,
     codes: Annotated[Text, option("Variables whose numbers are codes: A,B, or all.")] = None,
     config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
@@ -57,8 +56,7 @@ def refine(
         Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
     ] = None,
     record: Annotated[
-        Path | None,
-        option("JSON file with every figure and the history (mode 0600).", "--json"),
+        Path | None, option("JSON file with every figure and the history (mode 0600).", "--json")
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

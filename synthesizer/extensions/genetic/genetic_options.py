@@ -5,13 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    Strict,
-    model_serializer,
-)
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Strict, model_serializer
 
 from synthesizer.data.options import MAX_REPEATS, Count, Positive, Share, options
 
@@ -97,10 +91,7 @@ class GeneticOptions:
         None, description="stop after this number of seconds; results then depend on the machine"
     )
     points: Whole = Field(
-        10,
-        ge=1,
-        le=1000,
-        description="mode pareto: most datasets of the frontier that are written",
+        10, ge=1, le=1000, description="mode pareto: most datasets of the frontier that are written"
     )
 
     @model_serializer(mode="wrap")

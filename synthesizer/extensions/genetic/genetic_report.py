@@ -375,10 +375,7 @@ def _from_start_to_end(history: Sequence[Generation]) -> str:
 
 
 def generations_chart(
-    history: Sequence[Generation],
-    *,
-    baseline: float | None = None,
-    limit: float | None = None,
+    history: Sequence[Generation], *, baseline: float | None = None, limit: float | None = None
 ) -> Chart:
     """Return utility and risk of the best candidate, and their medians, by generation.
 
@@ -511,9 +508,7 @@ def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
 
 
 def _path_in_words(
-    history: Sequence[Generation],
-    frontier: Sequence[NamedPoint],
-    baseline: float | None,
+    history: Sequence[Generation], frontier: Sequence[NamedPoint], baseline: float | None
 ) -> Iterator[str]:
     yield _from_start_to_end(history)
     if baseline is not None:

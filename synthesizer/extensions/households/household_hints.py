@@ -96,8 +96,7 @@ def head_of(table: Table, household: str) -> str:
     for column in table.columns:
         for text, is_so in _conditions(column):
             if len(np.unique(owners[is_so])) == n == int(is_so.sum()) < len(owners):
-                odd = not _RELATION_NAMES.fullmatch(column.name.lower())
-                candidates.append((odd, text))
+                candidates.append((not _RELATION_NAMES.fullmatch(column.name.lower()), text))
                 break
     return min(candidates, key=lambda item: item[0], default=(True, ""))[1]
 

@@ -169,12 +169,7 @@ class HouseholdPairCounter:
     """
 
     def __init__(
-        self,
-        original: MemberView,
-        names: Sequence[str],
-        *,
-        groups: int = 5,
-        seed: AnySeed = 0,
+        self, original: MemberView, names: Sequence[str], *, groups: int = 5, seed: AnySeed = 0
     ) -> None:
         self._rng = seeded(seed).generator("household pairs")
         self._relation = original.relation
@@ -270,8 +265,7 @@ class HouseholdPairCounter:
         pairs, width = file.pairs[who], self._groups[b].size
         joint = file.codes[a][pairs.first].astype(np.int64) * width + file.codes[b][pairs.second]
         repeats = None if weights is None else weights[pairs.household]
-        cells = self._groups[a].size * width
-        return _counted(joint, cells, repeats)
+        return _counted(joint, self._groups[a].size * width, repeats)
 
     def _row(self, number: int, means: FloatArray, weights: IntArray) -> MemberRow:
         who, a, b = self._tables[number]

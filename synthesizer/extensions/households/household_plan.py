@@ -61,11 +61,7 @@ class Households(Arranged):
         return columns
 
     def order(
-        self,
-        career: str,
-        constant: Sequence[str],
-        listed: Sequence[str],
-        others: Sequence[str],
+        self, career: str, constant: Sequence[str], listed: Sequence[str], others: Sequence[str]
     ) -> list[str]:
         """Return the order: size (for rules), heads, other members."""
         heads = [name for name in constant if name.startswith(HEAD)]

@@ -46,8 +46,7 @@ class MemberView(View):
 
     def take(self, rows: Rows) -> MemberView:
         """Return some persons, in order; the panel contains their whole households."""
-        columns = super().take(rows).columns
-        return self._persons(columns, self.households[rows])
+        return self._persons(super().take(rows).columns, self.households[rows])
 
     def select(self, names: Iterable[str]) -> MemberView:
         """Return the same persons with some of their variables."""

@@ -91,8 +91,7 @@ class HouseholdSize(WrappedHistory):
         """Fit the base model to one row a household; see `HistoryModel.fit_history`."""
         variable = Variable(name=target.name, kind=Kind.NUMERIC, decimals=0)
         sizes = Column(variable, predictors.index.counts.astype(np.float64))
-        households = predictors.first_rows
-        return FittedHouseholdSize(fit_part(self.base, households, sizes, rng))
+        return FittedHouseholdSize(fit_part(self.base, predictors.first_rows, sizes, rng))
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,8 +101,7 @@ class HouseholdsSeen:
 def _households(codes: IntArray, households: IntArray) -> list[Household]:
     """Return the households of several persons."""
     order = np.lexsort([codes, households])
-    ends = np.flatnonzero(np.diff(households[order])) + 1
-    parts = np.split(codes[order], ends)
+    parts = np.split(codes[order], np.flatnonzero(np.diff(households[order])) + 1)
     return [tuple(part.tolist()) for part in parts if len(part) > 1]
 
 

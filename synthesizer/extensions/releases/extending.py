@@ -33,14 +33,7 @@ from synthesizer.extensions.releases.waves import PublishedRisk
 from synthesizer.models.careers.career import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
-from synthesizer.models.step import (
-    FittedStep,
-    Rule,
-    Step,
-    Zero,
-    error_context,
-    rows_outside_rules,
-)
+from synthesizer.models.step import FittedStep, Rule, Step, Zero, error_context, rows_outside_rules
 
 Given = Callable[[Request], Iterator[PanelTable]]
 """Yields the published datasets of a request, in the codes of the confidential data."""
@@ -308,10 +301,7 @@ class _Grown:
         period = np.append(old.period, np.full(added, len(times) - 1))
         self._order = np.lexsort((period, person))
         self.index = PanelIndex(
-            person=person[self._order],
-            period=period[self._order],
-            n_persons=n + n_new,
-            times=times,
+            person=person[self._order], period=period[self._order], n_persons=n + n_new, times=times
         )
         self.past = past
         self._there, self._n_new = there, n_new

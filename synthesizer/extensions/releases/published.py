@@ -311,10 +311,7 @@ def _variable_problems(
             late = [c for c in columns[first:] if c in was]
             if moved or late:
                 yield problem(
-                    "published_columns_moved",
-                    name=name,
-                    first=first,
-                    late=_few([*moved, *late]),
+                    "published_columns_moved", name=name, first=first, late=_few([*moved, *late])
                 )
     new = [name for name in now if name not in was and name not in added]
     if new:

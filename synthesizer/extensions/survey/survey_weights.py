@@ -118,8 +118,7 @@ class Raking(Finisher):
                 "contradict each other where few levels occur together; name fewer totals, or "
                 "group rare levels"
             )
-        factors = np.divide(raked, sums, out=np.zeros_like(raked), where=sums > 0)
-        weights = values * factors[index]
+        weights = values * np.divide(raked, sums, out=np.zeros_like(raked), where=sums > 0)[index]
         if column.variable.decimals is not None:
             unit = 10.0**-column.variable.decimals
             whole = rounded_cells(weights / unit, index, cells, [t / unit for t in totals])
@@ -206,8 +205,7 @@ def rounded_cells(
     order = np.lexsort((-rest, cell))
     first = np.searchsorted(cell[order], np.arange(len(sums)))
     more = np.rint(up - np.bincount(cell, weights=floors))
-    rank = np.arange(len(order)) - first[cell[order]]
-    floors[order] += rank < more[cell[order]]
+    floors[order] += (np.arange(len(order)) - first[cell[order]]) < more[cell[order]]
     return floors
 
 

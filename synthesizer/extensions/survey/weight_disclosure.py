@@ -232,8 +232,7 @@ def _held(table: Table, weight: str) -> FloatArray:
     """Return the weights of persons; those of one group with the same weight count once."""
     has_one, values = table[weight].is_observed, weights_of(table, weight)
     if (groups := groups_of(table)) is not None:
-        pairs = np.column_stack([groups, values])
-        return np.unique(pairs[has_one], axis=0)[:, 1]
+        return np.unique(np.column_stack([groups, values])[has_one], axis=0)[:, 1]
     return values[has_one]
 
 

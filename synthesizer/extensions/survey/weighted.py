@@ -34,15 +34,9 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
+from synthesizer.measures import survey_design
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Case, Measure, is_on
-from synthesizer.measures.survey_design import (
-    SurveyDesign,
-    check_svy,
-    first_line,
-    svy_sample,
-    weights_of,
-)
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.compare_fit import design_of
 from synthesizer.measures.utility.distributions import pair_groups
@@ -236,7 +230,7 @@ def _off(n: int, sizes: Sequence[int], *, proper: bool) -> float:
 
 
 def design_mean(
-    values: FloatArray, rows: BoolArray, weights: FloatArray, design: SurveyDesign
+    values: FloatArray, rows: BoolArray, weights: FloatArray, design: survey_design.SurveyDesign
 ) -> tuple[float, float, float]:
     """Return the weighted mean of some records, its standard error, and that of the total.
 
@@ -247,19 +241,19 @@ def design_mean(
     DataError
         If svy is not installed, or has no estimate.
     """
-    check_svy()
+    survey_design.check_svy()
     from svy import col
     from svy.errors import SvyError
 
     method = "taylor" if design.replicates is None else "replication"
     columns = {"y": np.where(rows, values, 0.0), "ok": rows.astype(np.float64)}
     try:
-        sample = svy_sample(columns, weights, design)
+        sample = survey_design.svy_sample(columns, weights, design)
         domain = {"where": col("ok") == 1.0, "method": method}
         mean = sample.estimation.mean("y", **domain).to_polars()
         total = sample.estimation.total("y", **domain).to_polars()
     except (SvyError, np.linalg.LinAlgError, ValueError) as error:
-        raise DataError(f"svy has no mean: {first_line(error)}") from error
+        raise DataError(f"svy has no mean: {survey_design.first_line(error)}") from error
     return float(mean["est"][0]), float(mean["se"][0]), float(total["se"][0])
 
 
@@ -328,7 +322,7 @@ def by_weighted_tree(
 
     Each file counts as much as it has records.
     """
-    both = [weights_of(table, weight) for table in (original, synthetic)]
+    both = [survey_design.weights_of(table, weight) for table in (original, synthetic)]
     return by_tree(
         *(original, synthetic, names),
         rng=rng,
@@ -423,7 +417,7 @@ class WeightedCounter:
         groups: int = 5,
         proper: bool = False,
         redrawn: bool = False,
-        design: SurveyDesign | None = None,
+        design: survey_design.SurveyDesign | None = None,
         design_in_words: str = "",
         models: Models | None = None,
     ) -> None:
@@ -500,7 +494,7 @@ class WeightedCounter:
         """Yield the standard errors of the original's weighted means and totals by its design."""
         if self._design is None:
             return
-        weights = weights_of(self._original, self._weight)
+        weights = survey_design.weights_of(self._original, self._weight)
         for name in self._ours.means:
             column = self._original[name]
             rows = column.is_observed
@@ -533,7 +527,7 @@ class WeightedCounter:
         return math.sqrt(variance) / error
 
     def _look(self, table: Table) -> _FileEstimates:
-        weights = weights_of(table, self._weight)
+        weights = survey_design.weights_of(table, self._weight)
         both = (np.ones(table.n_rows), weights)
         codes = {name: each.codes(table[name]) for name, each in self._groups.items()}
         shares = []
@@ -550,8 +544,7 @@ class WeightedCounter:
                 rows = column.is_observed
                 values = np.asarray(column.data[rows], dtype=np.float64)
                 means[name] = [_Mean.of(values, each[rows]) for each in both]
-        total = float(weights.sum())
-        return _FileEstimates(table.n_rows, total, shares, means)
+        return _FileEstimates(table.n_rows, float(weights.sum()), shares, means)
 
     def _tables(self, apart: FloatArray, right: FloatArray) -> Iterator[WeightedTables]:
         orders = np.array([len(names) for names in self._cells])

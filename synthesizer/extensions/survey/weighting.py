@@ -214,11 +214,7 @@ def _redrawing_problems(
         yield problem("not_with_redrawing", key=key)
     for step in steps:
         if step.variable != name and name in step.predictors and not _is_derived(step):
-            yield problem(
-                "weight_as_predictor",
-                name=name,
-                variable=step.variable,
-            )
+            yield problem("weight_as_predictor", name=name, variable=step.variable)
             return
     if not config.proper:
         yield problem("redrawing_proper")
@@ -336,9 +332,7 @@ def _negative_codes(column: Column) -> str:
 
 
 def _raking_problems(
-    context: Context,
-    weighting: WeightsOptions,
-    chain: ChainSpec,
+    context: Context, weighting: WeightsOptions, chain: ChainSpec
 ) -> Iterator[str]:
     """Yield the keys that cannot be combined with raked weights."""
     name = weighting.variable
@@ -378,8 +372,7 @@ def _margin(
         raise ConfigError(unusable)
     column = context.table[name]
     if not column.is_coded:
-        kind = column.variable.kind.value
-        raise ConfigError(problem("totals_need_levels", name=name, kind=kind))
+        raise ConfigError(problem("totals_need_levels", name=name, kind=column.variable.kind.value))
     if given == FROM_DATA:
         totals = _confidential(column, context.table[weight])
         return Draft(Margin(variable=name, totals=totals), notes=tuple(_few(column)))

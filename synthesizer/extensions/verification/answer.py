@@ -177,13 +177,11 @@ class ShareAnswer(Answer):
         curves = []
         for row, counts, scale in zip(self.statements, self.released, self.scales, strict=True):
             known, _ = _known(counts, self.partitions, scale)
-            perfect = (self.partitions, *(0 for _ in counts[1:]))
-            best, _ = _known(perfect, self.partitions, scale)
+            best, _ = _known((self.partitions, *(0 for _ in counts[1:])), self.partitions, scale)
             curves.append((row.statement, known, best))
         title = "Share of groups in which the statement holds"
         summary = "; ".join(next(row.words) for row in self.statements)
-        table = row_table(self.statements, title)
-        yield share_chart(title, curves, summary=summary, table=table)
+        yield share_chart(title, curves, summary=summary, table=row_table(self.statements, title))
 
 
 def share_chart(

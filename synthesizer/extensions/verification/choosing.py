@@ -142,10 +142,8 @@ def chosen(public_query: PublicQuery, most_epsilon: float) -> ChosenQuestion:
     able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
-        advice = _smaller(ask, public_query)
-        return ChosenQuestion(
-            _with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice)
-        )
+        hint = _smaller(ask, public_query)
+        return ChosenQuestion(_with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], hint))
     if not isinstance(ask, Counted):
         return ChosenQuestion(_with(query, able[-1].m), "decided", ())
     stated = ask.stated(public_query.schema, estimates)
@@ -256,8 +254,7 @@ def _decidable(query: Query, ask: Claim, stated: Statements, look: GroupFits) ->
             ranges = (CoefficientRange(low=next(ends), high=next(ends)),)
             return chance_of(query, ask, replace(stated, ranges=ranges), look) >= LIKELY_DECIDED
 
-        index = bisect_left(distances, True, key=is_decided)
-        return [*distances, inf][index]
+        return [*distances, inf][bisect_left(distances, True, key=is_decided)]
 
     if where.low is not None and where.high is not None:
         below = above = least(-1, 1)

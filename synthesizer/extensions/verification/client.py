@@ -124,10 +124,8 @@ class Client:
             If the query cannot be asked, or the dry run takes longer than ``seconds``.
         """
         path = f"{_path_of(dataset)}/dry-runs"
-        begun = self._send(DryRun, "POST", path, json={"query": dict(query)})
-        return self._poll(
-            begun, lambda: self._get(DryRun, f"{path}/{begun.digest}"), seconds=seconds
-        )
+        run = self._send(DryRun, "POST", path, json={"query": dict(query)})
+        return self._poll(run, lambda: self._get(DryRun, f"{path}/{run.digest}"), seconds=seconds)
 
     def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> Submission:
         """Submit a query to the confidential data; costs a question unless charged before.
@@ -162,8 +160,7 @@ class Client:
         self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
     ) -> Submission:
         """Submit a query and wait for its answer."""
-        submission = self.submit(dataset, query, project=project)
-        return self.wait(submission.id, seconds=seconds)
+        return self.wait(self.submit(dataset, query, project=project).id, seconds=seconds)
 
     def submissions(self, dataset: str | None = None) -> Iterator[Submission]:
         """Yield your submissions without their answers, the latest first."""

@@ -207,8 +207,7 @@ class Counted(OfCoefficient):
     def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> Statements:
         """Return the statements, with the share of synthetic partitions without a fit."""
         stated = self.stated(schema, self.estimates(query, schema, synthetic))
-        numbers = self.numbers(query, schema, synthetic, query.partitions)
-        return self.with_unfitted(stated, numbers)
+        return self.with_unfitted(stated, self.numbers(query, schema, synthetic, query.partitions))
 
     def with_unfitted(self, stated: Statements, numbers: FloatArray) -> Statements:
         """Return statements with the share of partitions of the synthetic data without a fit."""
@@ -404,8 +403,7 @@ class Trend(Counted):
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
         index = np.searchsorted(years, values).clip(0, len(years) - 1)
-        is_year = column.is_observed & (np.asarray(years)[index] == values)
-        rows = np.flatnonzero(is_year)
+        rows = np.flatnonzero(column.is_observed & (np.asarray(years)[index] == values))
         cells = view.partition(m)[rows] * len(years) + index[rows]
         fits = self.fits(query, schema, view.take(rows), cells, m * len(years))
         yearly = fits.coefficients[:, 0].reshape(m, len(years))
@@ -510,11 +508,9 @@ class Significance(OfCoefficient):
         """
         reach = self._units
         edges = (np.arange(-reach, reach) + 0.5) / UNITS
-        below = np.concatenate([[0.0], scipy.stats.t.cdf(edges, df), [1.0]])
-        one = np.diff(below)
+        one = np.diff(np.concatenate([[0.0], scipy.stats.t.cdf(edges, df), [1.0]]))
         size = 2 * reach * m + 1
-        spectrum = np.fft.rfft(one, n=2 * size)
-        sums = np.fft.irfft(spectrum**m, n=2 * size)[:size].clip(0)
+        sums = np.fft.irfft(np.fft.rfft(one, n=2 * size) ** m, n=2 * size)[:size].clip(0)
         totals = np.arange(-reach * m, reach * m + 1)
         decay = np.exp(-1 / scale)
         noise = (1 - decay) / (1 + decay) * decay ** np.abs(np.arange(1 - size, size))

@@ -198,8 +198,7 @@ def served(engine: sa.Engine) -> Iterator[None]:
 def insert_once(store: sa.Connection, table: sa.Table, **values: Any) -> bool:
     """Insert a row unless its key exists; return whether it was inserted."""
     kind = postgresql if store.dialect.name == "postgresql" else sqlite
-    done = store.execute(kind.insert(table).values(values).on_conflict_do_nothing())
-    return done.rowcount == 1
+    return store.execute(kind.insert(table).values(values).on_conflict_do_nothing()).rowcount == 1
 
 
 def database_name(engine: sa.Engine) -> str:

@@ -36,105 +36,76 @@ from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
 from synthesizer.data.files import create, new_file
+from synthesizer.extensions.verification import database
 from synthesizer.extensions.verification.answer import Budget, ChargedQuestion, Spending
-from synthesizer.extensions.verification.database import (
-    LOCK_SECONDS,
-    METADATA,
-    Moment,
-    connect_file,
-    database_name,
-    forbid,
-    now,
-    transaction,
-)
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
 from synthesizer.extensions.verification.messages import WORDS, LedgerError
 from synthesizer.extensions.verification.questions import Released
 
 # isort: split
 # Where SQLAlchemy is missing, `database` raises a clear error.
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    ColumnElement,
-    Connection,
-    Engine,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    case,
-    false,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 _SCHEMA_VERSION = 2
 """Version of the tables below, in a steward's file."""
 MAX_NAME = 200
 
 
-def _whole(name: str) -> CheckConstraint:
+def _whole(name: str) -> sa.CheckConstraint:
     """Return a CHECK for SQLite, whose columns of numbers accept texts, too."""
-    return CheckConstraint(f"typeof({name}) = 'integer'", name=f"{name}_whole").ddl_if(
+    return sa.CheckConstraint(f"typeof({name}) = 'integer'", name=f"{name}_whole").ddl_if(
         dialect="sqlite"
     )
 
 
-DATASET = Table(
+DATASET = sa.Table(
     "dataset",
-    METADATA,
-    Column("name", String(MAX_NAME), primary_key=True),
-    Column("user_cap", BigInteger, nullable=False),
-    Column("analysis_cap", BigInteger, nullable=False),
-    Column("is_paused", Boolean, nullable=False, server_default=false()),
+    database.METADATA,
+    sa.Column("name", sa.String(MAX_NAME), primary_key=True),
+    sa.Column("user_cap", sa.BigInteger, nullable=False),
+    sa.Column("analysis_cap", sa.BigInteger, nullable=False),
+    sa.Column("is_paused", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 """Datasets that share budgets; a steward's file has one, named "". Caps of new budgets."""
-VERSION = Table(
+VERSION = sa.Table(
     "version",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("dataset", ForeignKey("dataset.name"), nullable=False),
-    Column("data", String(64), nullable=False),
-    Column("key", LargeBinary, nullable=False),
-    Column("made", Moment, nullable=False),
-    CheckConstraint("length(data) = 64", name="data"),
-    CheckConstraint("length(key) = 32", name="key"),
-    UniqueConstraint("dataset", "data"),
+    database.METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("dataset", sa.ForeignKey("dataset.name"), nullable=False),
+    sa.Column("data", sa.String(64), nullable=False),
+    sa.Column("key", sa.LargeBinary, nullable=False),
+    sa.Column("made", database.Moment, nullable=False),
+    sa.CheckConstraint("length(data) = 64", name="data"),
+    sa.CheckConstraint("length(key) = 32", name="key"),
+    sa.UniqueConstraint("dataset", "data"),
 )
 """Confidential files by their SHA-256, each with the key of its partitions."""
-BUDGET = Table(
+BUDGET = sa.Table(
     "budget",
-    METADATA,
-    Column("dataset", ForeignKey("dataset.name"), primary_key=True),
-    Column("scope", String(8), primary_key=True),
-    Column("name", String(MAX_NAME), primary_key=True),
-    Column("cap", BigInteger, nullable=False),
-    Column("spent", BigInteger, nullable=False, server_default="0"),
-    CheckConstraint("scope IN ('global', 'user', 'analysis')", name="scope"),
-    CheckConstraint("cap > 0", name="cap"),
-    CheckConstraint("spent >= 0 AND spent <= cap", name="spent"),
+    database.METADATA,
+    sa.Column("dataset", sa.ForeignKey("dataset.name"), primary_key=True),
+    sa.Column("scope", sa.String(8), primary_key=True),
+    sa.Column("name", sa.String(MAX_NAME), primary_key=True),
+    sa.Column("cap", sa.BigInteger, nullable=False),
+    sa.Column("spent", sa.BigInteger, nullable=False, server_default="0"),
+    sa.CheckConstraint("scope IN ('global', 'user', 'analysis')", name="scope"),
+    sa.CheckConstraint("cap > 0", name="cap"),
+    sa.CheckConstraint("spent >= 0 AND spent <= cap", name="spent"),
     _whole("cap"),
     _whole("spent"),
 )
-ANSWER = Table(
+ANSWER = sa.Table(
     "answer",
-    METADATA,
-    Column("version", ForeignKey("version.id"), primary_key=True, autoincrement=False),
-    Column("query", String(64), primary_key=True),
-    Column("content", Text, nullable=False),
-    Column("user", String(MAX_NAME), nullable=False),
-    Column("analysis", String(MAX_NAME), nullable=False),
-    Column("epsilon", BigInteger, nullable=False),
-    Column("asked", Moment, nullable=False),
-    Column("released", Text),
-    CheckConstraint("epsilon > 0", name="epsilon"),
+    database.METADATA,
+    sa.Column("version", sa.ForeignKey("version.id"), primary_key=True, autoincrement=False),
+    sa.Column("query", sa.String(64), primary_key=True),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("user", sa.String(MAX_NAME), nullable=False),
+    sa.Column("analysis", sa.String(MAX_NAME), nullable=False),
+    sa.Column("epsilon", sa.BigInteger, nullable=False),
+    sa.Column("asked", database.Moment, nullable=False),
+    sa.Column("released", sa.Text),
+    sa.CheckConstraint("epsilon > 0", name="epsilon"),
     _whole("epsilon"),
 )
 """Questions that were charged for, by their digest, with the canonical form; ``released`` is JSON
@@ -143,17 +114,17 @@ TABLES = (DATASET, VERSION, BUDGET, ANSWER)
 """All tables of a steward's file."""
 
 for _table in TABLES:
-    forbid(_table, f"no_end_of_{_table.name}", "DELETE", "kept")
-forbid(VERSION, "one_key", "UPDATE", "kept")
-forbid(BUDGET, "no_refund", "UPDATE OF spent", "no refund", "new.spent < old.spent")
-forbid(BUDGET, "one_budget", "UPDATE OF dataset, scope, name", "kept")
-forbid(
+    database.forbid(_table, f"no_end_of_{_table.name}", "DELETE", "kept")
+database.forbid(VERSION, "one_key", "UPDATE", "kept")
+database.forbid(BUDGET, "no_refund", "UPDATE OF spent", "no refund", "new.spent < old.spent")
+database.forbid(BUDGET, "one_budget", "UPDATE OF dataset, scope, name", "kept")
+database.forbid(
     ANSWER,
     "one_question",
     'UPDATE OF version, query, content, "user", analysis, epsilon, asked',
     "kept",
 )
-forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT NULL")
+database.forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT NULL")
 
 
 class Caps(TypedDict, total=False):
@@ -222,23 +193,25 @@ class Ledger:
 
     def __init__(
         self,
-        source: Path | Engine,
+        source: Path | sa.Engine,
         *,
         dataset: str = "",
         data: str | None = None,
-        seconds: float = LOCK_SECONDS,
-        within: Connection | None = None,
+        seconds: float = database.LOCK_SECONDS,
+        within: sa.Connection | None = None,
     ) -> None:
-        is_file = not isinstance(source, Engine)
+        is_file = not isinstance(source, sa.Engine)
         self.engine = (
-            source if isinstance(source, Engine) else connect_file(source, seconds=seconds)
+            source
+            if isinstance(source, sa.Engine)
+            else database.connect_file(source, seconds=seconds)
         )
         self.dataset = dataset
         with self._transaction(within, reads=not is_file) as store:
             if is_file:
                 _check_form(store, self._name)
             known = store.execute(
-                select(VERSION.c.id, VERSION.c.data, VERSION.c.key)
+                sa.select(VERSION.c.id, VERSION.c.data, VERSION.c.key)
                 .where(VERSION.c.dataset == dataset)
                 .order_by(VERSION.c.data != (data or ""), VERSION.c.id.desc())
             ).first()
@@ -250,11 +223,11 @@ class Ledger:
         if data is not None and data != self.data:
             raise LedgerError(WORDS["refused"]["other_version"].format(self._name))
 
-    def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
+    def answer(self, query: str, *, within: sa.Connection | None = None) -> Released | None:
         """Return the released answer to a question, by its digest; None if there is none."""
         with self._transaction(within, reads=True) as store:
             stored = store.execute(
-                select(ANSWER.c.released).where(*self._is_question(query))
+                sa.select(ANSWER.c.released).where(*self._is_question(query))
             ).scalar()
         return None if stored is None else tuple(tuple(values) for values in json.loads(stored))
 
@@ -263,7 +236,7 @@ class Ledger:
         query: str,
         *,
         epsilon: int,
-        within: Connection | None = None,
+        within: sa.Connection | None = None,
         **payers: Unpack[Payers],
     ) -> list[str]:
         """Return why a question would not be charged now; empty if it was charged before."""
@@ -278,7 +251,7 @@ class Ledger:
         *,
         content: str,
         epsilon: int,
-        within: Connection | None = None,
+        within: sa.Connection | None = None,
         **payers: Unpack[Payers],
     ) -> Released | None:
         """Charge a question, unless it was charged before.
@@ -315,21 +288,21 @@ class Ledger:
             for scope, name in scopes(payers):
                 self._charge(store, scope, name, epsilon)
             store.execute(
-                insert(ANSWER).values(
+                sa.insert(ANSWER).values(
                     version=self.version, query=query, content=content, epsilon=epsilon,
-                    asked=now(), **payers,
+                    asked=database.now(), **payers,
                 )
             )  # fmt: skip
         return None
 
-    def is_charged(self, query: str, *, within: Connection | None = None) -> bool:
+    def is_charged(self, query: str, *, within: sa.Connection | None = None) -> bool:
         """Return whether a question was charged before, so that it costs nothing now."""
         with self._transaction(within, reads=True) as store:
-            rows = store.execute(select(ANSWER.c.query).where(*self._is_question(query)))
+            rows = store.execute(sa.select(ANSWER.c.query).where(*self._is_question(query)))
             return rows.first() is not None
 
     def store(
-        self, query: str, released: Sequence[Sequence[int]], *, within: Connection | None = None
+        self, query: str, released: Sequence[Sequence[int]], *, within: sa.Connection | None = None
     ) -> Released:
         """Store the released answer; return it, or the answer that another process stored first.
 
@@ -337,7 +310,7 @@ class Ledger:
         """
         with self._transaction(within, "the charge remains; asking again is free") as store:
             store.execute(
-                update(ANSWER)
+                sa.update(ANSWER)
                 .where(*self._is_question(query), ANSWER.c.released.is_(None))
                 .values(released=json.dumps(released))
             )
@@ -346,17 +319,17 @@ class Ledger:
             raise LedgerError(f"{self._name}: the question was not charged; call reserve first")
         return stored
 
-    def spending(self, *, within: Connection | None = None) -> Spending:
+    def spending(self, *, within: sa.Connection | None = None) -> Spending:
         """Return budgets and charged questions, of all versions."""
-        scope = case({"global": 0, "user": 1}, value=BUDGET.c.scope, else_=2)
+        scope = sa.case({"global": 0, "user": 1}, value=BUDGET.c.scope, else_=2)
         with self._transaction(within, reads=True) as store:
             budgets = store.execute(
-                select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.cap, BUDGET.c.spent)
+                sa.select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.cap, BUDGET.c.spent)
                 .where(BUDGET.c.dataset == self.dataset)
                 .order_by(scope, BUDGET.c.name)
             ).all()
             entries = store.execute(
-                select(ANSWER)
+                sa.select(ANSWER)
                 .join(VERSION)
                 .where(VERSION.c.dataset == self.dataset)
                 .order_by(ANSWER.c.asked, ANSWER.c.query)
@@ -378,7 +351,7 @@ class Ledger:
         )
 
     def set_cap(
-        self, scope: str, name: str, cap: float, *, within: Connection | None = None
+        self, scope: str, name: str, cap: float, *, within: sa.Connection | None = None
     ) -> None:
         """Change the cap of a scope (``global`` has the name ""), not below the spent epsilon."""
         if problems := [*_scope_problems(scope, name)]:
@@ -386,37 +359,37 @@ class Ledger:
         with self._transaction(within, "the cap is as before") as store:
             self.lock(store)
             spent = store.execute(
-                select(BUDGET.c.spent).where(*self._budget(scope, name))
+                sa.select(BUDGET.c.spent).where(*self._budget(scope, name))
             ).scalar_one_or_none()
             if not max(1, spent or 0) <= micro(cap):
                 raise LedgerError(WORDS["refused"]["cap"].format((spent or 0) / MICRO))
             if spent is None:
                 row = {"dataset": self.dataset, "scope": scope, "name": name, "cap": micro(cap)}
-                store.execute(insert(BUDGET).values(row))
+                store.execute(sa.insert(BUDGET).values(row))
             else:
                 store.execute(
-                    update(BUDGET).where(*self._budget(scope, name)).values(cap=micro(cap))
+                    sa.update(BUDGET).where(*self._budget(scope, name)).values(cap=micro(cap))
                 )
 
-    def set_paused(self, is_paused: bool, *, within: Connection | None = None) -> None:
+    def set_paused(self, is_paused: bool, *, within: sa.Connection | None = None) -> None:
         """Stop charging questions about the dataset, or go on."""
         with self._transaction(within) as store:
             self.lock(store)
             store.execute(
-                update(DATASET).where(DATASET.c.name == self.dataset).values(is_paused=is_paused)
+                sa.update(DATASET).where(DATASET.c.name == self.dataset).values(is_paused=is_paused)
             )
 
-    def check(self, within: Connection | None = None) -> None:
+    def check(self, within: sa.Connection | None = None) -> None:
         """Raise LedgerError if the spent epsilon of a budget is not the sum of its charges."""
         with self._transaction(within, reads=True) as store:
-            budgets = select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent)
+            budgets = sa.select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent)
             spent = {
                 (scope, name): amount
                 for scope, name, amount in store.execute(
                     budgets.where(BUDGET.c.dataset == self.dataset, BUDGET.c.spent > 0)
                 )
             }
-            charges = select(ANSWER.c.user, ANSWER.c.analysis, ANSWER.c.epsilon).join(VERSION)
+            charges = sa.select(ANSWER.c.user, ANSWER.c.analysis, ANSWER.c.epsilon).join(VERSION)
             charged: Counter[tuple[str, str]] = Counter()
             for user, analysis, epsilon in store.execute(
                 charges.where(VERSION.c.dataset == self.dataset)
@@ -428,15 +401,15 @@ class Ledger:
 
     @property
     def _name(self) -> str:
-        return database_name(self.engine)
+        return database.database_name(self.engine)
 
     @contextmanager
     def _transaction(
-        self, within: Connection | None, after: str = "", *, reads: bool = False
-    ) -> Iterator[Connection]:
+        self, within: sa.Connection | None, after: str = "", *, reads: bool = False
+    ) -> Iterator[sa.Connection]:
         """Yield the caller's connection, or a new transaction."""
         if within is None:
-            with transaction(self.engine, after, reads=reads) as store:
+            with database.transaction(self.engine, after, reads=reads) as store:
                 yield store
         elif reads:
             yield within
@@ -444,35 +417,35 @@ class Ledger:
             with within.begin_nested():
                 yield within
 
-    def _budget(self, scope: str, name: str) -> tuple[ColumnElement[bool], ...]:
+    def _budget(self, scope: str, name: str) -> tuple[sa.ColumnElement[bool], ...]:
         return BUDGET.c.dataset == self.dataset, BUDGET.c.scope == scope, BUDGET.c.name == name
 
-    def _is_question(self, query: str) -> tuple[ColumnElement[bool], ...]:
+    def _is_question(self, query: str) -> tuple[sa.ColumnElement[bool], ...]:
         return ANSWER.c.version == self.version, ANSWER.c.query == query
 
-    def lock(self, within: Connection) -> None:
+    def lock(self, within: sa.Connection) -> None:
         """Lock the dataset against other charges until the caller's transaction ends."""
-        within.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
+        within.execute(sa.select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
 
-    def _first_caps(self, store: Connection) -> dict[str, int]:
+    def _first_caps(self, store: sa.Connection) -> dict[str, int]:
         """Return the first caps of budgets of users and of analyses."""
-        caps = select(DATASET.c.user_cap, DATASET.c.analysis_cap)
+        caps = sa.select(DATASET.c.user_cap, DATASET.c.analysis_cap)
         user, analysis = store.execute(caps.where(DATASET.c.name == self.dataset)).one()
         return {"user": user, "analysis": analysis}
 
-    def _charge(self, store: Connection, scope: str, name: str, epsilon: int) -> None:
+    def _charge(self, store: sa.Connection, scope: str, name: str, epsilon: int) -> None:
         """Charge a budget; the first charge creates it, and a CHECK enforces the cap."""
         charge = (
-            update(BUDGET)
+            sa.update(BUDGET)
             .where(*self._budget(scope, name), BUDGET.c.spent + epsilon <= BUDGET.c.cap)
             .values(spent=BUDGET.c.spent + epsilon)
         )
         if store.execute(charge).rowcount == 1:
             return
         row = {"dataset": self.dataset, "scope": scope, "name": name, "spent": epsilon}
-        store.execute(insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
+        store.execute(sa.insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
 
-    def _refusals(self, store: Connection, epsilon: int, payers: Payers) -> list[str]:
+    def _refusals(self, store: sa.Connection, epsilon: int, payers: Payers) -> list[str]:
         """Return which budgets are too small, and problems of the charge itself."""
         problems = []
         if epsilon < 1:
@@ -481,13 +454,13 @@ class Ledger:
             problems += _name_problems(scope, name)
         if problems:
             return problems
-        paused = select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
+        paused = sa.select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
         if store.execute(paused).scalar():
             problems.append(f"{self.dataset} is paused by its steward; ask again later")
         first = self._first_caps(store)
         for scope, name in scopes(payers):
             rows = store.execute(
-                select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
+                sa.select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
             ).first()
             cap, spent = rows or (first[scope], 0)
             if spent + epsilon > cap:
@@ -524,9 +497,9 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
         with create(work):
             pass
         try:
-            with transaction(connect_file(work)) as store:
+            with database.transaction(database.connect_file(work)) as store:
                 store.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-                METADATA.create_all(store, TABLES)
+                database.METADATA.create_all(store, TABLES)
                 _add_dataset(store, "", caps)
                 _add_version(store, "", data)
         except LedgerError as error:
@@ -535,7 +508,7 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     return Ledger(path)
 
 
-def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
+def new_dataset(engine: sa.Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     """Create a dataset in the server's database, with its first version; see `new_ledger`.
 
     Raises
@@ -546,15 +519,15 @@ def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -
     _check_caps(caps)
     if problems := [*_name_problems("dataset", name)]:
         raise LedgerError(problems)
-    with transaction(engine) as store:
-        if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
+    with database.transaction(engine) as store:
+        if store.execute(sa.select(DATASET.c.name).where(DATASET.c.name == name)).first():
             raise LedgerError(f"dataset {name!r} exists already; choose another name")
         _add_dataset(store, name, caps)
         _add_version(store, name, data)
     return Ledger(engine, dataset=name, data=data)
 
 
-def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
+def new_version(engine: sa.Engine, name: str, *, data: str) -> Ledger:
     """Create a version of a dataset in the server's database; all versions share budgets.
 
     Parameters
@@ -568,8 +541,8 @@ def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
         If there is no such dataset, or this version exists already.
     """
     Ledger(engine, dataset=name)  # or there is no such dataset
-    with transaction(engine) as store:
-        same = select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
+    with database.transaction(engine) as store:
+        same = sa.select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
         if store.execute(same).first():
             raise LedgerError(f"dataset {name!r} has this version of the data already")
         _add_version(store, name, data)
@@ -591,20 +564,22 @@ def _check_caps(caps: Caps) -> None:
         raise LedgerError(wrong)
 
 
-def _add_dataset(store: Connection, name: str, caps: Caps) -> None:
+def _add_dataset(store: sa.Connection, name: str, caps: Caps) -> None:
     cap = caps["cap"]
     user, analysis = caps.get("user_cap") or cap, caps.get("analysis_cap") or cap
     row = {"name": name, "user_cap": micro(user), "analysis_cap": micro(analysis)}
-    store.execute(insert(DATASET).values(row))
-    store.execute(insert(BUDGET).values(dataset=name, scope="global", name="", cap=micro(cap)))
+    store.execute(sa.insert(DATASET).values(row))
+    store.execute(sa.insert(BUDGET).values(dataset=name, scope="global", name="", cap=micro(cap)))
 
 
-def _add_version(store: Connection, dataset: str, data: str) -> None:
+def _add_version(store: sa.Connection, dataset: str, data: str) -> None:
     key = secrets.token_bytes(32)
-    store.execute(insert(VERSION).values(dataset=dataset, data=data, key=key, made=now()))
+    store.execute(
+        sa.insert(VERSION).values(dataset=dataset, data=data, key=key, made=database.now())
+    )
 
 
-def _check_form(store: Connection, name: str) -> None:
+def _check_form(store: sa.Connection, name: str) -> None:
     """Raise LedgerError if a file is damaged or has other tables."""
     whole = store.exec_driver_sql("PRAGMA quick_check").scalar() == "ok"
     form = store.exec_driver_sql("PRAGMA user_version").scalar()

@@ -90,8 +90,7 @@ class Mechanism:
     def within(self, share: float) -> int:
         """Return the least k such that one noise lies in -k..k with at least this probability."""
         rest = -1 / self.scale
-        k = ceil(log((1 - share) * (1 + exp(rest)) / 2) / rest - 1 - 1e-9)
-        return max(0, k)
+        return max(0, ceil(log((1 - share) * (1 + exp(rest)) / 2) / rest - 1 - 1e-9))
 
 
 class Noise(Protocol):

@@ -153,8 +153,7 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
         if np.array_equal(effect, persons)
     )
     if not levels:
-        basis = _Basis.of(columns[:, :p], _DEPENDENT)
-        return basis.least_squares(columns[:, p], persons, freedom)
+        return _Basis.of(columns[:, :p], _DEPENDENT).least_squares(columns[:, p], persons, freedom)
     raw = _lengths(columns)
     columns = columns - columns.mean(axis=0)  # the effects contain the mean
     lengths = _lengths(columns)
@@ -210,8 +209,7 @@ def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> tuple[FloatArray, bo
 def _indicators(codes: Codes) -> csr_array:
     """Return the columns of the levels, each of length 1, shape (n, levels)."""
     n, sizes = len(codes), np.bincount(codes)
-    values = 1 / np.sqrt(sizes[codes])
-    return csr_array((values, codes, np.arange(n + 1)), shape=(n, len(sizes)))
+    return csr_array((1 / np.sqrt(sizes[codes]), codes, np.arange(n + 1)), shape=(n, len(sizes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +245,7 @@ class _Basis:
         """Return coefficients and standard errors; ``freedom`` are the degrees of freedom."""
         fitted = self.Z.T @ y
         fitted = fitted + self.Z.T @ (y - self.Z @ fitted)  # the digits that were lost
-        rest = y - self.Z @ fitted
-        return self.coefficients(fitted, np.eye(len(fitted)), rest, persons, freedom)
+        return self.coefficients(fitted, np.eye(len(fitted)), y - self.Z @ fitted, persons, freedom)
 
     def coefficients(
         self, fitted: FloatArray, bread: FloatArray, rest: FloatArray, persons: Codes, freedom: int
@@ -286,5 +283,4 @@ def _logit(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
         is_settled = bool((np.abs(step) <= reach).all() and is_flat.sum() == basis.n_absent)
     if not (is_settled and is_binary):
         return np.full(p, np.nan), np.full(p, np.nan)
-    rest = y - expit(basis.Z @ fitted)
-    return basis.coefficients(fitted, bread, rest, codes[:, -1], n - p)
+    return basis.coefficients(fitted, bread, y - expit(basis.Z @ fitted), codes[:, -1], n - p)

@@ -76,16 +76,14 @@ class Posterior:
         if not up.any() or not down.any():
             return 0.5 + 0.5 * (float(up.any()) - float(down.any()))
 
-        def excess(odds: float) -> float:
+        def above(odds: float) -> float:
             terms = choose + k * log_expit(odds) + (self.n - 1 - k) * log_expit(-odds)
             rising = logsumexp(terms[up] + np.log(steps[up]))
             return float(rising - logsumexp(terms[down] + np.log(-steps[down])))
 
-        if excess(-_MAX_LOG_ODDS) <= 0 or excess(_MAX_LOG_ODDS) >= 0:
-            return float(excess(_MAX_LOG_ODDS) >= 0)
-        return float(
-            expit(scipy.optimize.brentq(excess, -_MAX_LOG_ODDS, _MAX_LOG_ODDS, xtol=1e-12))
-        )
+        if above(-_MAX_LOG_ODDS) <= 0 or above(_MAX_LOG_ODDS) >= 0:
+            return float(above(_MAX_LOG_ODDS) >= 0)
+        return float(expit(scipy.optimize.brentq(above, -_MAX_LOG_ODDS, _MAX_LOG_ODDS, xtol=1e-12)))
 
     @property
     def mean(self) -> float:

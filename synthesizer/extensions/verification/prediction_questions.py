@@ -172,8 +172,7 @@ class RocQuestion(OfPredictions):
 
     def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:
         """Return the noise of both histograms, which count as one."""
-        size = 2 * (len(prepared.ends) + 1)
-        return (Mechanism(size, CELL_MOVES, query.micro_epsilon),)
+        return (Mechanism(2 * (len(prepared.ends) + 1), CELL_MOVES, query.micro_epsilon),)
 
     def whole_numbers(
         self,
@@ -251,8 +250,7 @@ def area_interval(counts: IntArray, mechanism: Mechanism) -> tuple[float, float]
     same interval (basic bootstrap, Davison and Hinkley 1997, section 5.2, symmetric).
     """
     rng = Seed(0).generator("interval of the noise")
-    alpha = np.exp(-1 / mechanism.scale)
-    noise = rng.geometric(1 - alpha, (2, _NOISE_DRAWS, len(counts)))
+    noise = rng.geometric(1 - np.exp(-1 / mechanism.scale), (2, _NOISE_DRAWS, len(counts)))
     rising = [rising_sums(of_class) for of_class in counts.reshape(2, -1)]
     smooth = np.concatenate([np.diff(sums)[::-1] for sums in rising])
     area = area_under(roc_points(counts))
@@ -387,8 +385,7 @@ def without_noise(counts: IntArray) -> FloatArray:
     falling = np.sort(counts)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
     used = int(np.flatnonzero(falling > excess)[-1]) if total > 0 else 0
-    lower = excess[used] if total > 0 else float(falling[0])
-    return np.maximum(counts - lower, 0.0)
+    return np.maximum(counts - (excess[used] if total > 0 else float(falling[0])), 0.0)
 
 
 def resampled(counts: FloatArray, ends: FloatArray, most: int = 2_000) -> FloatArray:
@@ -490,9 +487,7 @@ class Accuracy(OfPredictions):
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError(
-                "ask.most: write a number above 0, since the synthetic errors are all 0"
-            )
+            raise DataError("ask.most: write a number above 0; the synthetic errors are all 0")
         return PreparedPredictions(
             predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean())
         )

@@ -276,8 +276,7 @@ class PublicSchema(BaseModel):
     def column_problems(self, path: Path, names: Collection[str]) -> Iterator[str]:
         """Yield a problem for each missing column, including the person's; reads no row."""
         there = head_of(path, self.file)
-        needed = [*([self.person] if self.person else []), *sorted(names)]
-        for name in needed:
+        for name in [*([self.person] if self.person else []), *sorted(names)]:
             if name not in there:
                 hint = did_you_mean(name, there, "the public schema belongs to another file")
                 yield f"{path.name}: there is no column {name!r}; {hint}"
@@ -338,8 +337,7 @@ def _delimiter(path: Path, form: FileForm) -> str:
 def _variable(name: str, public: SchemaVariable) -> Variable:
     """Return a variable; its last missing code, "", stands for unreadable values."""
     codes = (*(code for code in public.missing if code), "")
-    kind = Kind(public.kind)
-    return Variable(name=name, kind=kind, levels=public.levels, missing=codes)
+    return Variable(name=name, kind=Kind(public.kind), levels=public.levels, missing=codes)
 
 
 def _column(name: str, public: SchemaVariable, texts: Texts, mark: str) -> Column:

@@ -203,8 +203,7 @@ def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
     for atom in (one for one in formula.atoms if {*one.names} <= {*schema.variables}):
         if atom.kind == "I":
             number = Variable(name=atom.text, kind=Kind.NUMERIC, missing=("",))
-            expression = Expression.parse(atom.text)
-            problems = expression.problems(known, condition=False, target=number)
+            problems = Expression.parse(atom.text).problems(known, condition=False, target=number)
             yield from (f"{atom}: {problem}" for problem in problems)
         elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
             yield WORDS["wrong"]["no_levels_in_formula"].format(atom)

@@ -261,8 +261,7 @@ class MeanQuestion(OfCells):
         """Return the means with intervals of the noise."""
         low, high = prepared.ends
         means = noisy_means(released, self.mechanisms(query, prepared), (low, high))
-        clipped = WORDS["tables"]["clipped"].format(low, high)
-        return _in_cells(prepared, released, means, clipped)
+        return _in_cells(prepared, released, means, WORDS["tables"]["clipped"].format(low, high))
 
 
 def mechanisms_of_means(size: int, rows: int, epsilon: int) -> tuple[Mechanism, Mechanism]:

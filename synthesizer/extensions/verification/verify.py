@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
+from synthesizer.extensions.verification import questions
 from synthesizer.extensions.verification.answer import Budget, Verification
 from synthesizer.extensions.verification.mechanisms import (
     MICRO,
@@ -24,14 +25,6 @@ from synthesizer.extensions.verification.mechanisms import (
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.extensions.verification.query import Query, problems_of_unsound, read_query
-from synthesizer.extensions.verification.questions import (
-    QueryRows,
-    Question,
-    Released,
-    read_view,
-    view_of,
-    within,
-)
 
 if TYPE_CHECKING:
     from synthesizer.extensions.verification.ledger import Caps, Ledger, Payers
@@ -96,7 +89,7 @@ def verify(
     )  # fmt: skip
     released = stored
     if released is None:  # charged: after this nothing is refused
-        view = view_of(confidential, public_query.schema, public_query.query, book.key)
+        view = questions.view_of(confidential, public_query.schema, public_query.query, book.key)
         drawn = public_query.ask.release(public_query.query, prepared, view, planned)
         released = book.store(public_query.query.digest, drawn)
     return concluded(
@@ -121,8 +114,8 @@ def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema
 
 
 def concluded(
-    public_query: PublicQuery, prepared: Any, released: Released, *, charge: int, dry: bool = False,
-    is_new: bool = True, budgets: tuple[Budget, ...] = (),
+    public_query: PublicQuery, prepared: Any, released: questions.Released, *, charge: int,
+    dry: bool = False, is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
     """Return the answer from released numbers; the charge is in millionths of epsilon."""
     return Verification(
@@ -145,18 +138,18 @@ class PublicQuery:
     synthetic: Path
 
     @property
-    def ask(self) -> Question:
+    def ask(self) -> questions.Question:
         """The question."""
         return self.query.ask
 
     @cached_property
-    def rows(self) -> QueryRows:
+    def rows(self) -> questions.QueryRows:
         """All rows of the synthetic file, with the variables of the query; read once."""
-        return read_view(self.synthetic, self.schema, self.query.names, DRY_KEY)
+        return questions.read_view(self.synthetic, self.schema, self.query.names, DRY_KEY)
 
-    def view(self) -> QueryRows:
+    def view(self) -> questions.QueryRows:
         """Return the rows of the synthetic file that the query is about."""
-        return within(self.rows, self.query)
+        return questions.within(self.rows, self.query)
 
     def prepare(self) -> Any:
         """Return the prepared numbers from the synthetic file."""

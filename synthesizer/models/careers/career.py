@@ -70,8 +70,7 @@ class FittedCareer(FittedCareerModel):
         index = PanelIndex.of_presence(drawn < self.absent, persons.index.times)
         if not self.variable.is_coded:
             return index, None
-        states = drawn[index.person, index.period].astype(np.int32)
-        return index, Column(self.variable, states)
+        return index, Column(self.variable, drawn[index.person, index.period].astype(np.int32))
 
 
 @options
@@ -213,8 +212,7 @@ class Past:
         ends = index.starts + index.counts - 1
         there = index.period[ends] == index.n_periods - 1
         away = Column(
-            Variable(name=OWN + "away", kind=Kind.NUMERIC),
-            moment - index.times[index.period[ends]],
+            Variable(name=OWN + "away", kind=Kind.NUMERIC), moment - index.times[index.period[ends]]
         )
         last = states[ends]
         table = Table(panel.take(ends).columns, len(ends)).with_column(away)

@@ -200,8 +200,7 @@ def cell(u: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
     Rows of ``u`` sum to 1, those of the result to ``total``, N >= 0. Ties go to the earlier run.
     """
     points = np.asarray(u, dtype=np.float64)
-    stretched = points * (total + 1) - 1.0 / points.shape[1]
-    return _round_to_sum(stretched, total, lowest=0)
+    return _round_to_sum(points * (total + 1) - 1.0 / points.shape[1], total, lowest=0)
 
 
 def nearest(x: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:

@@ -17,16 +17,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.careers.dirichlet import (
-    cell,
-    centre,
-    check_alpha,
-    draw_dirichlet,
-    fit_mixture,
-    log_densities,
-    log_n_compositions,
-    nearest,
-)
+from synthesizer.models.careers import dirichlet
 from synthesizer.models.careers.runs import Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_rising
@@ -62,7 +53,7 @@ class CellPoints:
             base = self._ends[begin] - self.sizes[begin]
             room = base + max(BLOCK_CELLS // len(alpha), self.sizes[begin])
             end = max(int(np.searchsorted(self._ends, room, side="right")), begin + 1)
-            values = log_densities(self.logs[base : self._ends[end - 1]], alpha)
+            values = dirichlet.log_densities(self.logs[base : self._ends[end - 1]], alpha)
             values += np.repeat(self.log_volume[begin:end], self.sizes[begin:end])[:, None]
             starts = self._ends[begin:end] - self.sizes[begin:end] - base
             sums = np.add.reduceat(np.exp(np.minimum(values, 700.0)), starts, axis=0)
@@ -82,7 +73,7 @@ def cell_points(excess: IntArray) -> CellPoints:
     if n_parts == 1:
         ones = np.ones(len(excess), dtype=np.int64)
         return CellPoints(np.zeros((len(excess), 1)), ones, np.zeros(len(excess)))
-    log_n_cells = float(log_n_compositions(total + n_parts, n_parts))
+    log_n_cells = float(dirichlet.log_n_compositions(total + n_parts, n_parts))
     if log_n_cells <= np.log(MAX_SIMPLEX_CELLS):
         return _points_of_simplex(excess, total, round(np.exp(log_n_cells)))
     return _points_of_cells(excess, total)
@@ -96,7 +87,7 @@ def _cell_offsets(count: int) -> FloatArray:
     """
     uniform = _kronecker(N_OFFSETS, count - 1)
     points = np.column_stack([uniform, -uniform.sum(axis=1)])
-    return np.asarray(points - nearest(points, 0))
+    return np.asarray(points - dirichlet.nearest(points, 0))
 
 
 def _kronecker(size: int, dimension: int) -> FloatArray:
@@ -117,8 +108,8 @@ def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints
     size = min(max(POINTS_PER_CELL * n_cells, MIN_POINTS), MAX_POINTS)
     uniform = np.sort(_kronecker(size, n_parts - 1), axis=1)
     points = np.diff(np.pad(uniform, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1))), axis=1)
-    points = np.vstack([np.maximum(points, 1e-12), centre(excess)])  # no cell stays empty
-    rows = np.vstack([excess, cell(points, total)])
+    points = np.vstack([np.maximum(points, 1e-12), dirichlet.centre(excess)])  # no cell stays empty
+    rows = np.vstack([excess, dirichlet.cell(points, total)])
     codes = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     code_of_cell, owner = codes[: len(excess)], codes[len(excess) :]
     sorter = np.argsort(code_of_cell)
@@ -137,7 +128,7 @@ def _points_of_cells(excess: IntArray, total: int) -> CellPoints:
     offsets = _cell_offsets(n_parts) / (total + 1)
     log_volume = np.full(len(excess), -(n_parts - 1) * np.log(total + 1))
     logs, sizes = [], np.empty(len(excess), dtype=np.int64)
-    for i, middle in enumerate(centre(excess)):
+    for i, middle in enumerate(dirichlet.centre(excess)):
         points = middle + offsets
         inside = np.flatnonzero((points > 0).all(axis=1))
         log_volume[i] += np.log(max(len(inside), 0.5) / N_OFFSETS)
@@ -168,7 +159,7 @@ class Components:
         if self.total < 0 or not self.theta >= 0:
             raise ValueError("components must have a total and a theta that are at least 0")
         if self.patterns is None:
-            check_alpha(self._rows)
+            dirichlet.check_alpha(self._rows)
             return
         patterns = self.patterns
         if patterns.ndim != 2 or 0 in patterns.shape:
@@ -180,14 +171,16 @@ class Components:
         """Draw an excess from the given components, shape (m, G)."""
         if self.patterns is not None and math.isinf(self.theta):
             return self.patterns[component]
-        return cell(draw_dirichlet(self.parameters(component), rng=rng), self.total)
+        return dirichlet.cell(
+            dirichlet.draw_dirichlet(self.parameters(component), rng=rng), self.total
+        )
 
     def parameters(self, component: IntArray | slice = slice(None)) -> FloatArray:
         """Return the Dirichlet parameters of components, shape (m, G); finite theta only."""
         rows = self._rows[component]
         if self.patterns is None:
             return rows
-        return 1.0 + self.theta * (self.total + 1) * centre(rows)
+        return 1.0 + self.theta * (self.total + 1) * dirichlet.centre(rows)
 
     @property
     def _rows(self) -> npt.NDArray[Any]:
@@ -222,14 +215,16 @@ def fitted_components(
     Return the components with at least one person, and the component of each person, shape (m,).
     """
     total = int(patterns[0].sum())
-    mixture = fit_mixture(
-        centre(patterns),
+    mixture = dirichlet.fit_mixture(
+        dirichlet.centre(patterns),
         np.bincount(member),
         n_components,
         mean_logs=cell_points(patterns).mean_logs(),
         rng=rng,
     )
-    joint = log_densities(np.log(centre(patterns)), mixture.alpha) + np.log(mixture.weights)
+    joint = dirichlet.log_densities(np.log(dirichlet.centre(patterns)), mixture.alpha) + np.log(
+        mixture.weights
+    )
     # The largest of joint + Gumbel noise is a draw with probabilities proportional to exp(joint).
     component = np.empty(len(member), dtype=np.int64)
     for start in range(0, len(member), 100_000):
@@ -285,8 +280,7 @@ class FittedLengths:
 
     def draw_counts(self, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the number of runs of each person, shape (n,)."""
-        drawn = self.count_tree.sample(persons, rng=rng).data
-        return self.groups[drawn.astype(np.int64)]
+        return self.groups[self.count_tree.sample(persons, rng=rng).data.astype(np.int64)]
 
     def draw_lengths(self, counts: Index, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the run lengths of persons with given numbers of runs, flat, shape (R,)."""
@@ -421,11 +415,11 @@ def _pattern_masses(
     if patterns.shape[1] == 1:
         return np.ones((1, 1))
     total = int(patterns[0].sum())
-    alpha = 1.0 + theta * (total + 1) * centre(patterns)
+    alpha = 1.0 + theta * (total + 1) * dirichlet.centre(patterns)
     masses = points.masses(alpha)
-    drawn = draw_dirichlet(np.repeat(alpha, DRAWS_PER_PATTERN, axis=0), rng=rng)
+    drawn = dirichlet.draw_dirichlet(np.repeat(alpha, DRAWS_PER_PATTERN, axis=0), rng=rng)
     targets = np.repeat(patterns, DRAWS_PER_PATTERN, axis=0)
-    hits: BoolArray = (cell(drawn, total) == targets).all(axis=1)
+    hits: BoolArray = (dirichlet.cell(drawn, total) == targets).all(axis=1)
     share = (hits.reshape(-1, DRAWS_PER_PATTERN).sum(axis=1) + 0.5) / (DRAWS_PER_PATTERN + 1)
     # with few hits the component is wide, and the points are precise
     diagonal = np.where(share > 0.1, share, masses.diagonal())

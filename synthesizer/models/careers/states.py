@@ -70,8 +70,7 @@ class CountTable:
     def find(self, keys: Index) -> tuple[Index, Index]:
         """Return the cell of each key and its number of persons, 0 for unknown keys."""
         cell = np.minimum(np.searchsorted(self.cells, keys), len(self.cells) - 1)
-        exists = self.cells[cell] == keys
-        return cell, np.where(exists, self._high[cell] - self._low[cell], 0)
+        return cell, np.where(self.cells[cell] == keys, self._high[cell] - self._low[cell], 0)
 
     def draw(self, cell: Index, *, rng: np.random.Generator) -> Codes:
         """Draw a state by the frequencies of each cell, shape (m,)."""

@@ -16,15 +16,8 @@ from synthesizer.data.panel.paths import OWN, PAST, last_observed
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities
+from synthesizer.models.histories import parts
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
-from synthesizer.models.histories.parts import (
-    FittedPart,
-    first_observed,
-    fit_codes,
-    fit_part,
-    recent_starts,
-    sign_column,
-)
 from synthesizer.models.histories.wrapped import draw_persons
 from synthesizer.models.limits import Limits
 
@@ -44,19 +37,19 @@ MAX_TRIES = 50
 class FittedAdvance(FittedHistory):
     """The first value, its position inside the level, and the growth with time."""
 
-    first: FittedPart
+    first: parts.FittedPart
     """Draws the first value."""
-    phase: FittedPart | None
+    phase: parts.FittedPart | None
     """Draws the time since the start of the first level."""
     rate: float
     """Growth of a number per unit of time."""
     widths: FloatArray
     """Duration of each level, 0 without growth; empty for numbers."""
-    codes: FittedPart | None
+    codes: parts.FittedPart | None
     """Draws missing codes of single periods."""
     since: str | None = None
     """Predictor whose changes are events."""
-    restart: FittedPart | None = None
+    restart: parts.FittedPart | None = None
     """Draws whether an event starts the count again; None: never."""
 
     def __post_init__(self) -> None:
@@ -114,12 +107,7 @@ class FittedAdvance(FittedHistory):
         return column, bad
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Return the last period given the past of every person; see `FittedHistory.follow`."""
         index = predictors.index
@@ -161,7 +149,7 @@ class FittedAdvance(FittedHistory):
             column = Column(past.variable, _rounded(data, past.variable), base.states)
         if self.codes is None:
             return column
-        first = past.take(first_observed(index, past)[persons])
+        first = past.take(parts.first_observed(index, past)[persons])
         return self._with_codes(column, first, predictors.take(rows), rng)
 
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
@@ -362,10 +350,10 @@ class Advance(WrappedHistory):
             base, inside = self._rolled_back_levels(index, target, widths, rng)
             inside_column = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(base.renamed(PAST[0]))
-            phase = fit_part(self.base, persons, inside_column, rng)
+            phase = parts.fit_part(self.base, persons, inside_column, rng)
         else:
             base = _rolled_back(index, target, self.rate)
-        first = fit_part(self.base, predictors.first_rows, base, rng)
+        first = parts.fit_part(self.base, predictors.first_rows, base, rng)
         codes = None
         if not target.is_observed.all():
             codes = self._codes(predictors, target, base, rng)
@@ -383,14 +371,16 @@ class Advance(WrappedHistory):
 
     def _between_events(
         self, predictors: PanelTable, target: Column, widths: FloatArray, rng: np.random.Generator
-    ) -> tuple[PanelTable, FittedPart | None]:
+    ) -> tuple[PanelTable, parts.FittedPart | None]:
         """Return the rows as a panel of stretches between restarts, and the model of restarts."""
         table = with_event(predictors, str(self.since))
         rows = np.flatnonzero(table[EVENT].data > 0)
         starts = restarts(table.index, target, table[EVENT].data > 0, widths, self.rate)
         restart = None
         if starts.any():
-            restart = fit_codes(self.base, table.take(rows), sign_column(starts[rows]), rng)
+            restart = parts.fit_codes(
+                self.base, table.take(rows), parts.sign_column(starts[rows]), rng
+            )
         return stretches(table, starts | table.index.is_first), restart
 
     def fit_last(
@@ -400,12 +390,12 @@ class Advance(WrappedHistory):
         if self.since is not None:
             return super().fit_last(predictors, target, rules, rng=rng)
         index = predictors.index
-        persons = index.person[recent_starts(index)]
+        persons = index.person[parts.recent_starts(index)]
         new, values = predictors.take_units(persons), target.take(index.rows_of(persons))
         fitted = self.fit_history(new, values, rules, rng=rng)
         if target.is_observed.all():
             return fitted
-        base = target.take(first_observed(index, target))
+        base = target.take(parts.first_observed(index, target))
         return replace(fitted, codes=self._codes(predictors, target, base, rng))
 
     def _rolled_back_levels(
@@ -419,25 +409,25 @@ class Advance(WrappedHistory):
         ranks = counted(target, levels, target.is_observed)
         start = starting_positions(index, ranks, edges, rng, is_open=self.since is None)
         # levels that time does not leave, and missing codes, stay
-        codes = target.data[first_observed(index, target)]
+        codes = target.data[parts.first_observed(index, target)]
         level = level_at(edges, np.nan_to_num(start))
         first = np.where(np.isnan(start), codes, levels[level]).astype(np.int32)
         return Column(target.variable, first), np.nan_to_num(start - edges[level])
 
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
-    ) -> FittedPart:
+    ) -> parts.FittedPart:
         """Fit the missing codes of rows; 0 is none."""
         labels = ("observed", *target.variable.missing)
         variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
         states = target.missing_state().astype(np.int32)
         table = predictors.with_column(predictors.spread(first).renamed(PAST[0]))
-        return fit_part(self.base, table, Column(variable, states), rng)
+        return parts.fit_part(self.base, table, Column(variable, states), rng)
 
 
 def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
     """Return the first number of every person, computed from the first observed one."""
-    rows = first_observed(index, target)
+    rows = parts.first_observed(index, target)
     column = target.take(rows)
     gone = elapsed_since_first(index)[rows]
     data = _rounded(column.data - gone * rate, column.variable)
@@ -473,8 +463,7 @@ def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def counted(column: Column, levels: IntArray, known: BoolArray) -> IntArray:
     """Return the rank of each row's level among those with a duration, -1 for none, (r,)."""
-    counts = known & np.isin(column.data, levels)
-    return np.where(counts, np.searchsorted(levels, column.data), -1)
+    return np.where(known & np.isin(column.data, levels), np.searchsorted(levels, column.data), -1)
 
 
 def level_at(edges: FloatArray, moments: FloatArray) -> IntArray:
@@ -583,5 +572,4 @@ def starting_positions(
     most = np.where(np.isinf(most), least + width, most)
     starts = np.where(np.isinf(least), 0.0, least)
     spans = np.where(np.isinf(least), 0.0, most - starts)
-    indices = starts + rng.random(index.n_persons) * spans
-    return np.where(np.isinf(least), np.nan, indices)
+    return np.where(np.isinf(least), np.nan, starts + rng.random(index.n_persons) * spans)

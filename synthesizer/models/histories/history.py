@@ -37,12 +37,7 @@ class FittedHistory(FittedModel):
         """
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Return values of the rows of the last period, given those before it.
 
@@ -52,12 +47,7 @@ class FittedHistory(FittedModel):
         raise NotImplementedError
 
     def begun(
-        self,
-        predictors: PanelTable,
-        drawn: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, drawn: Column, limits: Limits, *, rng: np.random.Generator
     ) -> tuple[Column, IntArray]:
         """Return values of the last period, with new draws for persons who are new in it.
 

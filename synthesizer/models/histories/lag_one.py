@@ -83,12 +83,7 @@ class FittedLagOne(FittedHistory):
         return self._walk(predictors, limits, rules, must, rng).column()
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Draw the rows of the last period; see `FittedHistory.follow`."""
         return self._walk(predictors, limits, self.rules, None, rng).last(past)
@@ -138,8 +133,7 @@ class _Walk:
                 drawn = drawn.replaced(~is_first, values)
             self._learn(period, drawn)
             columns.append(drawn)
-        order = np.concatenate(index.by_period)
-        return Column.concatenate(columns).take(np.argsort(order))
+        return Column.concatenate(columns).take(np.argsort(np.concatenate(index.by_period)))
 
     def last(self, past: Column) -> Column:
         """Return the values of the last period; ``past`` has those of all rows before it."""
@@ -627,10 +621,6 @@ class LagOne(WrappedHistory):
         return Steps(moves=moves, values=part)
 
     def _part(
-        self,
-        table: Table,
-        values: Column,
-        numbers: SafeNumbers | None,
-        rng: np.random.Generator,
+        self, table: Table, values: Column, numbers: SafeNumbers | None, rng: np.random.Generator
     ) -> FittedPart:
         return fit_part(self.base, table, values, rng, left_out=self.left_out, numbers=numbers)

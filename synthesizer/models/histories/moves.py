@@ -146,5 +146,4 @@ def in_parts(values: Chances, before: Column, stay: Float32Array) -> Float32Arra
 
 def allowed_parts(allowed: BoolArray, before: Column) -> BoolArray:
     """Return whether rows may stay, then whether they may move to each code, (n, 1 + n_codes)."""
-    may_stay = allowed[np.arange(len(before)), before.data]
-    return np.column_stack([may_stay, allowed])
+    return np.column_stack([allowed[np.arange(len(before)), before.data], allowed])

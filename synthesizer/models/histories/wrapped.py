@@ -46,12 +46,7 @@ class FittedTimeInvariant(FittedHistory):
         return predictors.spread(drawn)
 
     def follow(
-        self,
-        predictors: PanelTable,
-        past: Column,
-        limits: Limits,
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, past: Column, limits: Limits, *, rng: np.random.Generator
     ) -> Column:
         """Return the value of each person, drawn for new persons; see `FittedHistory.follow`."""
         index = predictors.index
@@ -175,8 +170,7 @@ class TimeInvariant(WrappedHistory):
         """Fit the base model to persons who are new; see `HistoryModel.fit_last`."""
         persons = predictors.index.person[recent_starts(predictors.index)]
         rows = predictors.index.rows_of(persons)
-        new = predictors.take_units(persons)
-        return self.fit_history(new, target.take(rows), rules, rng=rng)
+        return self.fit_history(predictors.take_units(persons), target.take(rows), rules, rng=rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,8 +311,7 @@ class FittedByClass(FittedHistory):
             its, panel = index.rows_of(persons), predictors.take_units(persons)
             columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))
             rows.append(its)
-        order = np.argsort(np.concatenate(rows))
-        return Column.concatenate(columns).take(order), classes
+        return Column.concatenate(columns).take(np.argsort(np.concatenate(rows))), classes
 
     def _draw_classes(self, predictors: PanelTable, rng: np.random.Generator) -> IntArray:
         """Draw classes that were fitted; persons with one row are constant if the class exists."""

@@ -383,8 +383,7 @@ def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray 
     if len(frequent) <= 5:
         return None
     numbers = np.array([_number(label) for label in variable.labels])
-    known = np.isfinite(numbers[frequent]).mean()
-    return numbers if known > MIN_NUMBER_SHARE else None
+    return numbers if np.isfinite(numbers[frequent]).mean() > MIN_NUMBER_SHARE else None
 
 
 def _number(label: str) -> float:

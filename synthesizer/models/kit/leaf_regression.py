@@ -291,8 +291,7 @@ def ridge_of_persons(persons: int) -> float:
     >>> [ridge_of_persons(n) for n in (600, 10_000, 20_000, 1_000_000)]
     [200.0, 4.0, 1.0, 1.0]
     """
-    ridge = LINEAR_RIDGE * (MANY_PERSONS / max(persons, 1)) ** 2
-    return min(max(ridge, LINEAR_RIDGE), MAX_RIDGE)
+    return min(max(LINEAR_RIDGE * (MANY_PERSONS / max(persons, 1)) ** 2, LINEAR_RIDGE), MAX_RIDGE)
 
 
 def is_identity(matrix: Float32Array) -> bool:

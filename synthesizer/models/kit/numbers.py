@@ -571,8 +571,7 @@ def _is_exact(trial_: FloatArray, size: float) -> BoolArray:
     mantissa = f"{size:e}"[:3]
     nothing = np.zeros(len(trial_), dtype=bool)
     half = nothing if mantissa == "1.0" else trial_ % 2 == 0
-    fifth = nothing if mantissa == "2.5" else trial_ % 5 == 0
-    return ~(fifth | half)
+    return ~((nothing if mantissa == "2.5" else trial_ % 5 == 0) | half)
 
 
 def _number_rows(target: Column) -> BoolArray:
@@ -581,8 +580,7 @@ def _number_rows(target: Column) -> BoolArray:
         return target.is_observed
     seen = target.data < len(target.variable.levels)
     n_levels = int(np.count_nonzero(np.bincount(target.data[seen])))
-    is_scale = target.variable.kind is Kind.ORDERED and n_levels > MANY_LEVELS
-    return np.asarray(seen & is_scale)
+    return np.asarray(seen & (target.variable.kind is Kind.ORDERED and n_levels > MANY_LEVELS))
 
 
 def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:

@@ -205,8 +205,7 @@ def _missing_positions(column: Column) -> Float32Array:
     observed = column.data[column.is_observed]
     low, high = (observed.min(), observed.max()) if len(observed) else (0.0, 0.0)
     span = max(high - low, 1.0, abs(low) * 1e-3)
-    steps = np.arange(1, len(column.variable.missing) + 1)
-    return _to_float32(low - steps * span)
+    return _to_float32(low - np.arange(1, len(column.variable.missing) + 1) * span)
 
 
 def _encode(column: Column, positions: Float32Array) -> Float32Array:

@@ -97,11 +97,7 @@ class Accounts:
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        *,
-        session_hours: float = 8.0,
-        clock: Callable[[], datetime] = now,
+        self, engine: Engine, *, session_hours: float = 8.0, clock: Callable[[], datetime] = now
     ) -> None:
         self.engine = engine
         self._session = timedelta(hours=session_hours)
@@ -112,9 +108,7 @@ class Accounts:
     def all(self) -> list[Account]:
         """Return every account, by name."""
         with transaction(self.engine, reads=True) as store:
-            return [
-                _account(row) for row in store.execute(select(ACCOUNT).order_by(ACCOUNT.c.name))
-            ]
+            return [_account(r) for r in store.execute(select(ACCOUNT).order_by(ACCOUNT.c.name))]
 
     def named(self, name: str) -> Account:
         """Return an account by its name."""
@@ -161,8 +155,7 @@ class Accounts:
                 _check_last_admin(store, row.id)
                 active = (TOKEN.c.account == row.id, TOKEN.c.revoked.is_(None))
                 store.execute(update(TOKEN).where(*active).values(revoked=self._clock()))
-            change = update(ACCOUNT).where(ACCOUNT.c.id == row.id)
-            store.execute(change.values(is_active=is_active))
+            store.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(is_active=is_active))
             action = "account opened" if is_active else "account closed"
             audit.append(store, actor, action, details={"account": name})
             return _account(_row(store, name))

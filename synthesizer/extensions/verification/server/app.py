@@ -13,12 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from synthesizer.extensions.verification.messages import PROMISE
-from synthesizer.extensions.verification.server import (
-    api,
-    pages,
-    person_requests,
-    steward_pages,
-)
+from synthesizer.extensions.verification.server import api, pages, person_requests, steward_pages
 from synthesizer.extensions.verification.server.accounts import Accounts
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
 from synthesizer.extensions.verification.server.problem_json import ProblemReply, install

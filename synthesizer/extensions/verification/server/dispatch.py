@@ -74,8 +74,7 @@ class Dispatcher:
         """Take up unfinished work of an earlier dispatcher, and begin."""
         with transaction(self._service.engine) as store:
             for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
-                running = table.c.state == "running"
-                store.execute(update(table).where(running).values(state=before))
+                store.execute(update(table).where(table.c.state == "running").values(state=before))
             of_others = (JOB.c.state != "computed", JOB.c.version.not_in([*self._by_version]))
             if n := store.execute(select(func.count()).select_from(JOB).where(*of_others)).scalar():
                 _log.error(
@@ -146,16 +145,14 @@ class Dispatcher:
             # its slot is over: it gets another one before it runs, so that the time of no answer
             # hangs on how long a job took
             with transaction(self._service.engine) as store:
-                slot = self._service.next_slot(store, now())
-                _change(store, JOB, row, state="queued", **slot)
+                _change(store, JOB, row, state="queued", **self._service.next_slot(store, now()))
         elif row is not None:
             self._answer(self._by_version[row.version], row)
         return row is not None
 
     def _slots_since(self, moment: datetime) -> int:
         """Return the number of slots since a moment."""
-        passed = (now() - moment).total_seconds()
-        return max(0, ceil(passed / self._service.config.job.seconds))
+        return max(0, ceil((now() - moment).total_seconds() / self._service.config.job.seconds))
 
     def _take(self, table: Table, chosen: Select[Any]) -> Row[Any] | None:
         """Return the next waiting row, now marked as running; None if nothing waits."""

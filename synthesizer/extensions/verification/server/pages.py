@@ -34,6 +34,7 @@ from synthesizer.extensions.verification.messages import (
     RequestError,
     Submission,
 )
+from synthesizer.extensions.verification.server import security, templating
 from synthesizer.extensions.verification.server.accounts import Account, Accounts
 from synthesizer.extensions.verification.server.api import Steps, TokenNumber
 from synthesizer.extensions.verification.server.problem_json import NO_TEXT, is_storable
@@ -46,30 +47,16 @@ from synthesizer.extensions.verification.server.query_form import (
     in_words,
     number_or_text,
 )
-from synthesizer.extensions.verification.server.security import (
-    Signed,
-    check_csrf,
-    guard_of,
-    only,
-    signed_in,
-)
+from synthesizer.extensions.verification.server.security import check_csrf
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import SUBMISSION
 from synthesizer.extensions.verification.server.service import Service
-from synthesizer.extensions.verification.server.templating import (
-    SIGN_IN,
-    PageRoute,
-    assets,
-    html_page,
-    moment,
-    moved,
-)
 
 PAGE_ROWS = 25
 """Queries on a page."""
 
 
-Who = Annotated[Signed, Depends(signed_in)]
+Who = Annotated[security.Signed, Depends(security.signed_in)]
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,7 @@ class Visit:
     """A request for a page: user and service."""
 
     request: Request
-    signed: Signed
+    signed: security.Signed
     steps: Service
 
     @property
@@ -88,11 +75,11 @@ class Visit:
     @property
     def accounts(self) -> Accounts:
         """The accounts of the server."""
-        return guard_of(self.request).accounts
+        return security.guard_of(self.request).accounts
 
     def page(self, template: str, **values: Any) -> Response:
         """Return a page; see `html_page`."""
-        return html_page(self.request, template, **values)
+        return templating.html_page(self.request, template, **values)
 
 
 def visit_of(request: Request, who: Who, steps: Steps) -> Visit:
@@ -129,15 +116,15 @@ def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]
 OwnForm = Annotated[Mapping[str, list[str]], Depends(own_form)]
 
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(route_class=templating.PageRoute, include_in_schema=False)
 
 
 @router.get("/static/{name}")
 def asset(name: str) -> Response:
     """Return a style sheet or the script."""
-    if name not in assets():
+    if name not in templating.assets():
         raise RequestError("there is no such file; begin at the page Home", 404)
-    kind, text = assets()[name]
+    kind, text = templating.assets()[name]
     return Response(text, media_type=kind)
 
 
@@ -147,26 +134,26 @@ def asset(name: str) -> Response:
 @router.get("/")
 def begin() -> Response:
     """Go to the datasets."""
-    return moved("/datasets")
+    return templating.moved("/datasets")
 
 
-@router.get(SIGN_IN)
+@router.get(templating.SIGN_IN)
 def ask_who(request: Request, then: str = "") -> Response:
     """Ask for a token."""
-    return html_page(request, "sign_in.html", then=then)
+    return templating.html_page(request, "sign_in.html", then=then)
 
 
-@router.post(SIGN_IN)
+@router.post(templating.SIGN_IN)
 async def sign_in(request: Request, form: Sent) -> Response:
     """Begin a session."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestError("sign in on the page of this server", 403)
-    guard, then = guard_of(request), first(form, "then")
+    guard, then = security.guard_of(request), first(form, "then")
     try:
         cookie = await guard.sign_in(request, first(form, "token").strip())
     except RequestError as error:
-        return html_page(request, "sign_in.html", error=error, then=then)
-    reply = moved(then if _is_own_page(then) else "/datasets")
+        return templating.html_page(request, "sign_in.html", error=error, then=then)
+    reply = templating.moved(then if _is_own_page(then) else "/datasets")
     guard.keep(reply, cookie)
     return reply
 
@@ -180,8 +167,8 @@ def _is_own_page(path: str) -> bool:
 def sign_out(visit: Visiting, _form: OwnForm) -> Response:
     """End the session."""
     visit.accounts.sign_out(visit.signed.session)
-    reply = moved(SIGN_IN)
-    guard_of(visit.request).forget(reply)
+    reply = templating.moved(templating.SIGN_IN)
+    security.guard_of(visit.request).forget(reply)
     return reply
 
 
@@ -224,7 +211,7 @@ def with_new_token(visit: Visit, template: str, account: Account, form: OwnForm)
 def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm) -> Response:
     """Revoke a token of the user."""
     visit.accounts.revoke(visit.account, token, actor=visit.account.name)
-    return moved("/tokens")
+    return templating.moved("/tokens")
 
 
 # Datasets
@@ -320,7 +307,7 @@ def _form_page(
 
 def _begin_dry_run(visit: Visit, dataset: Dataset, content: Mapping[str, Any]) -> Response:
     """Begin a dry run and go to its page; ConfigError has every problem."""
-    return moved(_path_of(visit.steps.dry_run(visit.account, dataset.name, content)))
+    return templating.moved(_path_of(visit.steps.dry_run(visit.account, dataset.name, content)))
 
 
 def _path_of(tried: DryRun) -> str:
@@ -357,11 +344,11 @@ def edit_query(visit: Visiting, dataset: Chosen, tried: Tried) -> Response:
 
 
 @router.post("/datasets/{name}/dry-runs/{digest}")
-@only("researcher")
+@security.only("researcher")
 def spend(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
     """Ask about the confidential data, for the price on the page."""
     if tried.state != "done":
-        return moved(_path_of(tried))
+        return templating.moved(_path_of(tried))
     is_open, project = tried.outlook == "open" and not tried.is_charged, first(form, "project")
     try:
         if is_open and first(form, "agreed") != "yes":
@@ -369,7 +356,7 @@ def spend(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
         made = visit.steps.submit(visit.account, tried.dataset, tried.query, project=project)
     except SynthesizerError as error:
         return _dry_run_page(visit, tried, error=error, project=project)
-    return moved(f"/queries/{made.id}")
+    return templating.moved(f"/queries/{made.id}")
 
 
 def _dry_run_page(
@@ -418,7 +405,7 @@ def _words_of(shown: DryRun | Submission) -> str:
     """Return a sentence about a waiting query; it changes seldom, for screen readers."""
     if isinstance(shown, Submission) and shown.state == "waiting" and shown.due is not None:
         seconds = (shown.due - now()).total_seconds()
-        return f"The answer is released at {moment(shown.due)}, {_in_about(seconds)}."
+        return f"The answer is released at {templating.moment(shown.due)}, {_in_about(seconds)}."
     return str(WORDS["states"].get(shown.state, "Done."))
 
 
@@ -531,7 +518,6 @@ def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
         version = store.execute(until).scalar_one()
     title = info_of(steps, submission.dataset).title
     page, asked_for = f"{home}/queries/{submission.id}", in_words(submission.content["query"])
-    author = steps.config.author or title
     return Citation(
         submission.content,
         asked_for,
@@ -539,7 +525,7 @@ def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
         title,
         version,
         submission.due,
-        author,
+        steps.config.author or title,
         page,
     )
 

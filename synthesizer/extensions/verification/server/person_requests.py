@@ -32,17 +32,9 @@ from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.messages import WORDS, DryRun, RequestError, template
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.server import audit
+from synthesizer.extensions.verification.server import audit, pages
 from synthesizer.extensions.verification.server.accounts import Account
-from synthesizer.extensions.verification.server.pages import (
-    PAGE_ROWS,
-    OwnForm,
-    Tried,
-    Visit,
-    Visiting,
-    first,
-    info_of,
-)
+from synthesizer.extensions.verification.server.pages import PAGE_ROWS
 from synthesizer.extensions.verification.server.query_form import in_words
 from synthesizer.extensions.verification.server.security import only
 from synthesizer.extensions.verification.server.server_tables import (
@@ -249,16 +241,16 @@ _ASK = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
 
 @router.get(_ASK)
 @only("researcher")
-def write_request(visit: Visiting, tried: Tried) -> Response:
+def write_request(visit: pages.Visiting, tried: pages.Tried) -> Response:
     """Show the form of a request, with a draft of the code."""
     return _ask_page(visit, tried)
 
 
 @router.post(_ASK)
 @only("researcher")
-def send_request(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
+def send_request(visit: pages.Visiting, form: pages.OwnForm, tried: pages.Tried) -> Response:
     """Send a request."""
-    typed = {"reason": first(form, "reason"), "code": first(form, "code")}
+    typed = {"reason": pages.first(form, "reason"), "code": pages.first(form, "code")}
     try:
         number = ask_person(visit.steps, visit.account, tried.dataset, tried.digest, **typed)
     except RequestError as error:
@@ -267,21 +259,21 @@ def send_request(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
 
 
 def _ask_page(
-    visit: Visit, tried: DryRun, typed: dict[str, str] | None = None,
+    visit: pages.Visit, tried: DryRun, typed: dict[str, str] | None = None,
     error: RequestError | None = None,
 ) -> Response:  # fmt: skip
     steps, name = visit.steps, tried.dataset
     file = steps.config.datasets[name].confidential
     typed = typed or {"reason": "", "code": code_of(tried.query, steps.dataset(name).schema, file)}
     return visit.page(
-        "ask_a_person.html", error=error, dataset=info_of(steps, name), digest=tried.digest,
+        "ask_a_person.html", error=error, dataset=pages.info_of(steps, name), digest=tried.digest,
         question=in_words(tried.query), most=MAX_CHARACTERS, **typed,
     )  # fmt: skip
 
 
 @router.get("/requests")
 def show_requests(
-    visit: Visiting, before: AwareDatetime | None = None, closed: bool = False
+    visit: pages.Visiting, before: AwareDatetime | None = None, closed: bool = False
 ) -> Response:
     """Show a researcher's requests; stewards and admins see those of all, open or all."""
     everybody = visit.account.role != "researcher"
@@ -295,14 +287,14 @@ def show_requests(
 
 
 @router.get("/requests/{number}")
-def show_request(visit: Visiting, number: str) -> Response:
+def show_request(visit: pages.Visiting, number: str) -> Response:
     """Show a request with its reply, or with the form of a reply."""
     return _request_page(visit, number)
 
 
 @router.post("/requests/{number}/withdraw")
 @only("researcher")
-def withdraw(visit: Visiting, number: str, _form: OwnForm) -> Response:
+def withdraw(visit: pages.Visiting, number: str, _form: pages.OwnForm) -> Response:
     """Withdraw an open request."""
     close_request(visit.steps, visit.account, number, "withdrawn")
     return moved(f"/requests/{number}")
@@ -310,9 +302,9 @@ def withdraw(visit: Visiting, number: str, _form: OwnForm) -> Response:
 
 @router.post("/requests/{number}")
 @only("steward")
-def send_reply(visit: Visiting, number: str, form: OwnForm) -> Response:
+def send_reply(visit: pages.Visiting, number: str, form: pages.OwnForm) -> Response:
     """Reply to a request."""
-    decision, reply = first(form, "decision"), first(form, "reply")
+    decision, reply = pages.first(form, "decision"), pages.first(form, "reply")
     try:
         close_request(visit.steps, visit.account, number, decision, reply)
     except RequestError as error:
@@ -321,12 +313,12 @@ def send_reply(visit: Visiting, number: str, form: OwnForm) -> Response:
 
 
 def _request_page(
-    visit: Visit, number: str, error: RequestError | None = None, decision: str = "",
+    visit: pages.Visit, number: str, error: RequestError | None = None, decision: str = "",
     reply: str = "",
 ) -> Response:  # fmt: skip
     request = find_request(visit.steps, visit.account, number)
     return visit.page(
         "request.html", error=error, found=request, question=in_words(json.loads(request.content)),
-        title=info_of(visit.steps, request.dataset).title, replies=REPLIES, decision=decision,
+        title=pages.info_of(visit.steps, request.dataset).title, replies=REPLIES, decision=decision,
         reply=reply, most=MAX_CHARACTERS,
     )  # fmt: skip

@@ -28,7 +28,6 @@ from synthesizer.extensions.verification.server.server_tables import ACCOUNT, ME
 MAX_QUESTIONS = 100_000
 PROJECT_NAME = r"^\w[\w .-]{0,99}$"
 """Letters, digits, spaces and . _ -, which are safe in an address."""
-_NO_PROJECT = "you have no such project; see your list"
 
 
 class Projects:
@@ -60,7 +59,7 @@ class Projects:
             PROJECT.c.name == name, PROJECT.c.dataset == dataset, MEMBER.c.account == account.id
         )  # fmt: skip
         if store.execute(query).first() is None:
-            raise RequestError(_NO_PROJECT, 404)
+            raise RequestError("you have no such project; see your list", 404)
 
     def refusal(self, store: Connection, name: str, user: str, cost: int) -> str:
         """Return why a project cannot pay ``cost`` questions of a user, "" if it can.

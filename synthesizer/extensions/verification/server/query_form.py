@@ -343,8 +343,7 @@ def coefficients_of(
     """Return the coefficients of the typed model, or its problems."""
     content = form.content
     if "formula" not in content:
-        is_needed = any(entry.key == "formula" for entry in form.fields)
-        return (), (NO_FORMULA,) if is_needed else ()
+        return (), (NO_FORMULA,) if any(entry.key == "formula" for entry in form.fields) else ()
     ask = {"measure": "significance", "coefficient": "any"}
     content = {key: content[key] for key in ("formula", "family") if key in content}
     try:

@@ -125,9 +125,7 @@ def run(
     """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(
-        target=_begin,
-        args=(sender, task.model_dump_json(), limits.model_dump_json()),
-        daemon=True,
+        target=_begin, args=(sender, task.model_dump_json(), limits.model_dump_json()), daemon=True
     )
     process.start()
     sender.close()
@@ -155,8 +153,7 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
     todo, bind = Task.model_validate_json(task), confine if bounds.confined else limit
     times = 1 if todo.prepared else DRY_RUN_FACTOR
     bind(seconds=times * bounds.seconds, memory_mb=bounds.memory_mb)
-    made = outcome(todo, bounds)
-    sender.send_bytes(made.model_dump_json().encode())
+    sender.send_bytes(outcome(todo, bounds).model_dump_json().encode())
     sender.close()
 
 
@@ -279,9 +276,8 @@ def limit(*, seconds: float, memory_mb: int) -> None:
     """Set the limits of this process that exist on every Unix."""
     import resource  # not on Windows
 
-    cpu = ceil(seconds) + 1
     for kind, most in (
-        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_CPU, ceil(seconds) + 1),
         (resource.RLIMIT_DATA, _reserved() + memory_mb * 1_000_000),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),

@@ -229,9 +229,7 @@ class RequestLimit:
         return max(0.0, used - (now - at) * self._most / 60)
 
     def _forget(self, now: float) -> None:
-        self._used = {
-            who: entry for who, entry in self._used.items() if self._used_now(who, now) > 0
-        }
+        self._used = {who: use for who, use in self._used.items() if self._used_now(who, now) > 0}
         while len(self._used) >= self.MAX_CLIENTS:
             self._used.pop(next(iter(self._used)))
 
@@ -299,10 +297,7 @@ class Guard:
                 request, Signed(account, csrf_of(f"{self._csrf_key} {account.id}"))
             )
         self.limit.check(f"address {request.state.origin.address}")
-        raise RequestError(
-            WORDS["refused"]["sign_on"].format(name),
-            403,
-        )
+        raise RequestError(WORDS["refused"]["sign_on"].format(name), 403)
 
     async def sign_in(self, request: Request, token: str) -> str:
         """Begin a session by a token; return its cookie; RequestError 401, HTTPException 429."""

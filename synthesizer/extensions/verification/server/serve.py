@@ -74,11 +74,7 @@ datasets:
     schema: schema.yaml
     cap: 20
 """
-DEMO_ACCOUNTS: Mapping[str, Role] = {
-    "steward": "steward",
-    "ada": "researcher",
-    "bob": "researcher",
-}
+DEMO_ACCOUNTS: Mapping[str, Role] = {"steward": "steward", "ada": "researcher", "bob": "researcher"}
 DEMO_PROJECT = ("pay gap", "workforce")
 DEMO_QUESTIONS = 12
 
@@ -187,8 +183,7 @@ def backup(path: Path, out: Path) -> None:
             with create(work):
                 pass
             with engine.connect() as store, closing(sqlite3.connect(work)) as copy:
-                original = cast(sqlite3.Connection, store.connection.dbapi_connection)
-                original.backup(copy)
+                cast(sqlite3.Connection, store.connection.dbapi_connection).backup(copy)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -267,5 +262,4 @@ def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
 
 
 def _token(accounts: Accounts, name: str, role: Role, label: str) -> str:
-    account = accounts.add(name, role, actor=COMMAND)
-    return accounts.new_token(account, label, actor=COMMAND)
+    return accounts.new_token(accounts.add(name, role, actor=COMMAND), label, actor=COMMAND)

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, select
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import sha256
+from synthesizer.extensions.verification import questions
 from synthesizer.extensions.verification.database import transaction
 from synthesizer.extensions.verification.ledger import (
     DATASET,
@@ -23,12 +24,6 @@ from synthesizer.extensions.verification.mechanisms import micro
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import Encoded, PublicSchema, load_schema
 from synthesizer.extensions.verification.query import problems_of_unsound, query_of
-from synthesizer.extensions.verification.questions import (
-    is_prepared,
-    prepared_rows,
-    rows_of,
-    write_prepared,
-)
 from synthesizer.extensions.verification.server.runner import Task
 from synthesizer.extensions.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.extensions.verification.verify import version_of
@@ -72,8 +67,7 @@ class Dataset:
         try:
             query = query_of(given)
         except ConfigError as error:
-            more = problems_of_unsound(given, self.schema)
-            raise ConfigError([*error.problems, *more]) from None
+            raise ConfigError([*error.problems, *problems_of_unsound(given, self.schema)]) from None
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
@@ -160,9 +154,9 @@ def _checked_files(config: DatasetConfig, folder: Path) -> _CheckedFiles:
     rows = schema.rows or 2 * schema.read(config.synthetic).n_rows
     data = version_of(config.confidential, schema)
     prepared, encoded = folder / f"{data}.arrow", None
-    if (n_rows := prepared_rows(prepared)) is None:
+    if (n_rows := questions.prepared_rows(prepared)) is None:
         encoded = schema.encoded(schema.read(config.confidential))
-        n_rows = rows_of(encoded, schema)
+        n_rows = questions.rows_of(encoded, schema)
     if n_rows > rows:
         raise DataError(
             WORDS["refused"]["more_rows"].format(config.confidential, rows, config.public_schema)
@@ -187,9 +181,9 @@ def _opened(engine: Engine, name: str, config: DatasetConfig, checked: _CheckedF
     elif data not in known:
         new_version(engine, name, data=data)
     ledger = Ledger(engine, dataset=name, data=data)
-    if not is_prepared(checked.prepared, ledger.key):
+    if not questions.is_prepared(checked.prepared, ledger.key):
         encoded = checked.encoded or schema.encoded(schema.read(config.confidential))
-        write_prepared(checked.prepared, encoded, schema, ledger.key)
+        questions.write_prepared(checked.prepared, encoded, schema, ledger.key)
     return Dataset(
         name=name, title=config.title or name, schema=schema, synthetic=config.synthetic,
         synthetic_digest=sha256(config.synthetic), synthetic_stamp=_stamp(config.synthetic),

@@ -22,8 +22,6 @@ from synthesizer.extensions.verification.messages import WORDS, LedgerError
 
 _VERSION = 1
 """Version of the tables; databases of other versions are refused."""
-_ADVISORY_LOCK = 17
-"""Number of the advisory lock of PostgreSQL for making the tables."""
 
 
 def _one_of(name: str, *words: str) -> sa.CheckConstraint:
@@ -198,7 +196,8 @@ def create_tables(engine: sa.Engine) -> None:
     """
     with transaction(engine, "nothing was changed") as store:
         if engine.dialect.name == "postgresql":  # one server after the other
-            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
+            # any fixed number, for making the tables
+            store.exec_driver_sql("SELECT pg_advisory_xact_lock(17)")
         there = sa.inspect(store).get_table_names()
         if not there:
             METADATA.create_all(store)

@@ -228,13 +228,11 @@ class Service:
 
     def alarms(self) -> list[audit.AuditEntry]:
         """Return the latest pause of each paused dataset; the actor ``server`` if a job died."""
-        paused = select(DATASET.c.name).where(
-            DATASET.c.is_paused, DATASET.c.name.in_(self.datasets)
-        )
+        pause = select(DATASET.c.name).where(DATASET.c.is_paused, DATASET.c.name.in_(self.datasets))
         with transaction(self.engine, reads=True) as store:
             return [
                 entry
-                for name in store.execute(paused).scalars().all()
+                for name in store.execute(pause).scalars().all()
                 for entry in audit.entries(store, dataset=name, action="paused", limit=1)
             ]
 

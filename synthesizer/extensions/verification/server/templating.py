@@ -59,9 +59,7 @@ def html_page(
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    headers = {
-        name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers
-    }
+    headers = {key: reply.headers[key] for key in ("Retry-After", "Allow") if key in reply.headers}
     return HTMLResponse(sound_text(text), reply.status_code, headers)
 
 
@@ -126,8 +124,7 @@ def assets() -> Mapping[str, tuple[str, str]]:
 @cache
 def _version() -> str:
     """Return a digest of all assets."""
-    texts = "".join(text for _, text in assets().values())
-    return hashlib.sha256(texts.encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(one for _, one in assets().values()).encode()).hexdigest()[:12]
 
 
 @cache
