@@ -125,22 +125,22 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10286,
-    "models": 8924,
-    "measures": 14460,
-    "engine": 1805,
+    "data": 10284,
+    "models": 8916,
+    "measures": 14401,
+    "engine": 1791,
     "report": 6620,
-    "config": 937,
-    "plan": 3477,
-    "jobs": 2915,
+    "config": 934,
+    "plan": 3472,
+    "jobs": 2913,
     "cli": 1641,
     "extensions": 0,
     "extensions.comparison": 952,
-    "extensions.genetic": 2335,
-    "extensions.households": 1259,
-    "extensions.labelled": 880,
+    "extensions.genetic": 2325,
+    "extensions.households": 1257,
+    "extensions.labelled": 878,
     "extensions.large_files": 672,
-    "extensions.releases": 850,
+    "extensions.releases": 842,
     "extensions.survey": 1547,
     "extensions.verification": 7457,
 }
@@ -166,7 +166,7 @@ def test_the_package_has_no_more_files_than_its_ceiling():
     assert len(FILES) <= MOST_FILES
 
 
-MOST_SCRIPT_LINES = 12854
+MOST_SCRIPT_LINES = 12850
 """Most lines of `scripts/`, with docstrings and blanks. It only falls; 8,000 is the aim."""
 
 

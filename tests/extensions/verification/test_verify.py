@@ -12,6 +12,7 @@ from replay_trials import (
 )
 
 from synthesizer.data.errors import SynthesizerError
+from synthesizer.extensions.verification import questions
 from synthesizer.extensions.verification import verify as job
 from synthesizer.extensions.verification.ledger import Ledger
 from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
@@ -91,7 +92,7 @@ def reading(monkeypatch):
     monkeypatch.setattr(public_schema, "read_path", recorded("rows", public_schema.read_path))
     monkeypatch.setattr(public_schema, "head_of", recorded("columns", public_schema.head_of))
     monkeypatch.setattr(job, "sha256", recorded("hash", job.sha256))
-    monkeypatch.setattr(job, "view_of", recorded("rows", questions.view_of))
+    monkeypatch.setattr(questions, "view_of", recorded("rows", questions.view_of))
     return seen
 
 
@@ -159,7 +160,7 @@ def test_nothing_is_charged_where_the_synthetic_data_cannot_serve(files, ledger,
 def test_a_crash_after_the_charge_gives_nothing_back_and_costs_nothing_more(
     files, ledger, schema, monkeypatch
 ):
-    monkeypatch.setattr(job, "view_of", broken := Broken(job.view_of, files[0]))
+    monkeypatch.setattr(questions, "view_of", broken := Broken(questions.view_of, files[0]))
     with pytest.raises(MemoryError):
         answered(files, ledger, schema)
     assert spent(ledger) == 1_000_000
