@@ -39,7 +39,7 @@ NAME = re.compile(
 """Names in code that do not name a thing of the domain."""
 
 FIELDS = {
-    "_found", "asked", "found", "kept", "left", "near", "OWN", "places", "positions", "told",
+    "_found", "asked", "found", "kept", "left", "near", "OWN", "places", "told",
 }  # fmt: skip
 """Names that files, options or answers of the server contain."""
 MAX_FIELDS = 30

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 MAX_ZERO_ROWS = 10
 """Rows of a table of structural zeros."""
-NO_RERUN = "Results vary from run to run. Do not rerun until it passes; change a setting instead."
 _MAX_FAILED = 3
 """Names of failed measures in a sentence."""
 _RANK_EXTENSIONS, _RANK_NOTES = 10, 20
@@ -58,6 +57,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     ``every`` adds all notes and figures. ``later`` are errors that the command prints below.
     """
     from synthesizer.cli.screen_checks import add_decision, show_checks
+    from synthesizer.report.decision import NO_RERUN
 
     manifest, ending = result.manifest, Ending(every=every, later=later)
     if not (every or result.checks.figures or result.checks.failed):

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,7 +21,7 @@ from synthesizer.data.errors import ConfigError, Problem, Problems, did_you_mean
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.plugins import arranging_keys, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
+from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry, option_types
 from synthesizer.measures.measure_options import Labels
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 
@@ -414,20 +413,20 @@ def instead_of(name: str, keys: Collection[str], *, python: bool = False) -> str
     ('write models: {cart: {min_leaf: ...}}', "write checks={'target': ...}")
     """
     kinds = {"checks": CheckSettings, "limits": LimitConfig, "data": DataConfig}
-    path = [[section, name] for section, kind in kinds.items() if name in kind.model_fields]
-    if not path:
+    path = next(
+        ([section, name] for section, kind in kinds.items() if name in kind.model_fields), None
+    )
+    if path is None:
         entries = sorted(Registry.load().entries(), key=lambda entry: entry.name != "cart")
-        having = (e.name for e in entries if name in signature(e.model_class).parameters)
-        path = [["models", model, name] for model in having]
-    if not path:
+        having = (e.name for e in entries if name in option_types(e.model_class))
+        path = next((["models", model, name] for model in having), None)
+    if path is None:
         return nearest(name, keys).removeprefix("; ")
     text = "..."
-    for key in reversed(path[0][1:]):
+    for key in reversed(path[1:]):
         text = f"{{{key!r}: {text}}}" if python else f"{{{key}: {text}}}"
     similar = did_you_mean(name, keys)
-    return (
-        f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {similar}' if similar else ''}"
-    )
+    return f"write {path[0]}{'=' if python else ': '}{text}{f', or {similar}' if similar else ''}"
 
 
 def _add_dotted(

@@ -101,12 +101,8 @@ def _spellings(item: Inferred) -> str:
     """Return a note on levels that differ by case or outer blanks only; empty without any."""
     levels = item.variable.levels
     n_more = len(levels) - len({level.strip().casefold() for level in levels})
-    return (
-        f"{n_more} of {len(levels)} levels repeat another one in other case or with blanks: "
-        "write them alike in the file"
-        if n_more
-        else ""
-    )
+    words = f"{n_more} of {len(levels)} levels repeat another one in other case or with blanks"
+    return f"{words}: write them alike in the file" if n_more else ""
 
 
 def _cured(raw: RawTable, name: str, cure: Declaration) -> Inferred | None:

@@ -70,12 +70,12 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Note("read Why, then decide.", start="Next step:")
     yield Fold("Why", [Words([LEGEND]), *_reasons(record)])
     if tries:
-        yield Fold("What to change", [Words([*tries, _NO_RERUN])])
+        yield Fold("What to change", [Words([*tries, NO_RERUN])])
     if missing := list(_missing(record)):
         yield Fold("What was not measured", missing)
 
 
-_NO_RERUN = (
+NO_RERUN = (
     "Results vary from run to run. Do not rerun until all tests pass; change a setting instead."
 )
 

@@ -266,6 +266,13 @@ def test_problems(tmp_path, values, said, message):
     assert "declare `missing`" not in str(caught.value)
 
 
+def test_levels_that_differ_by_case_or_blanks_are_to_be_checked(tmp_path):
+    raw = _raw(tmp_path, job=["Clerk", "clerk", "CLERK ", "cook"], town=["Ulm", "Bonn"])
+    looks = roles_of(raw, {}).looks
+    assert looks.keys() == {"job"}
+    assert looks["job"].startswith("2 of 4 levels repeat another one")
+
+
 def test_every_column_has_a_role_or_a_reason(tmp_path):
     dates = [*(f"2020-01-{i % 28 + 1:02d}" for i in range(N - 1)), "late"]
     raw = _raw(

@@ -197,7 +197,7 @@ def test_a_verdict_is_three_lines_a_frame_and_three_pictures(
         assert [line.split(". ")[0] for line in lines] == [
             f"{line.title}: {line.word.upper()}" for line in decided.lines
         ]
-        assert max(map(len, lines)) < 145
+        assert max(map(len, lines)) < 135
         assert len(decided.to_frame()) == 3
         decided.plot().save(tmp_path / "verdict.svg", overwrite=True)
         text = (tmp_path / "verdict.svg").read_text()

@@ -84,8 +84,8 @@ def test_numbers_have_moments_missing_codes_and_spikes():
     )
     assert out[:, 4] == pytest.approx(np.minimum(out[:, 0] ** 2 / 2, 4), abs=1e-5)
     assert not out[1400:, :5].any()
-    for classify, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
-        assert out[:, 5 + classify].tolist() == (has & ((states == 0) | (classify < 2))).tolist()
+    for position, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
+        assert out[:, 5 + position].tolist() == (has & ((states == 0) | (position < 2))).tolist()
     assert term.linear.tolist() == [True] + [False] * 4 + [True] * 2 + [False] * 2
     order = np.argsort(values[:1400])  # a larger number has no lower rank
     assert (np.diff(out[:1400, 1][order]) > -1e-6).all()
@@ -149,8 +149,8 @@ def test_moments_of_few_ordered_values_are_their_place_and_indicators():
     column = coded("y", codes, levels, ("?",), kind=Kind.ORDERED)
     *_, actual = moments_of(column)
     seen = codes[codes < 5]
-    classify = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
-    assert actual.values == pytest.approx(np.column_stack([classify, np.eye(6)]), abs=1e-6)
+    scaled = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
+    assert actual.values == pytest.approx(np.column_stack([scaled, np.eye(6)]), abs=1e-6)
     assert actual.n_linear == 1
 
 
