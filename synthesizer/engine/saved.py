@@ -77,6 +77,10 @@ class SavedModel:
             ) from error
 
 
+_ABSENT = "an extension"
+"""Words of an error that concerns an installation and not the file."""
+
+
 def codec(registry: Registry) -> Codec:
     """Return the codec of fitted models, each under its registered name."""
     models = ClassRegistry(FittedModel, registry.name_of_fitted, registry.fitted_type)
@@ -86,12 +90,17 @@ def codec(registry: Registry) -> Codec:
 
 
 def _finisher(name: str) -> type[Finisher]:
+    kinds = set[type[Finisher]]()
     for target in (t for key in extension_keys().values() for t in key.finishers):
         with suppress(ConfigError):  # another extension may be broken
             kind = found_at(target)
             if isinstance(kind, type) and issubclass(kind, Finisher) and kind.name == name:
-                return kind
-    raise SavedModelError(f"{name!r} belongs to an extension that is not installed; {installed()}")
+                kinds.add(kind)
+    if len(kinds) > 1:
+        raise SavedModelError(f"{_ABSENT} and another have a finisher {name!r}; remove a package")
+    if not kinds:
+        raise SavedModelError(f"{name!r} belongs to {_ABSENT} that is not installed; {installed()}")
+    return kinds.pop()
 
 
 def save_model(path: Path, model: SavedModel, registry: Registry) -> None:
@@ -128,9 +137,10 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         return replace(model, path=path)
     except SavedModelError as error:
         absent = _absent_plugins(content, registry)
+        altered = "; it was altered, or written by another version: fit and save the model again"
         raise SavedModelError(
-            f"{path}: is not a valid model ({problem}); it was altered, or written by another "
-            f"version: fit and save the model again{absent}"
+            f"{path}: is not a valid model ({problem})"
+            f"{'' if _ABSENT in problem else altered}{absent}"
             for problem in error.problems
         ) from error
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, SerializeAsAny
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.plugins import EXTENSIONS, entries
+from synthesizer.data.plugins import EXTENSIONS, entries, installed
 from synthesizer.measures.figure import FigureKind, Limit, Measured, Result, typed
 from synthesizer.measures.measure import Axis, Measure
 
@@ -149,7 +149,7 @@ def axis_problems(risk: str | None, utility: str | None) -> list[str]:
 def _read(content: Mapping[str, Any]) -> dict[str, Result]:
     """Return results by key, each with the type of its measure."""
     if gone := ", ".join(sorted(content.keys() - MEASURES.keys())):
-        raise ValueError(f"{gone}: no such measure is installed; add the package that has it")
+        raise ValueError(f"{gone}: add the package with this measure; {installed()}")
     return {
         key: result if isinstance(result, Result) else typed(MEASURES[key].result, result)
         for key, result in content.items()

@@ -197,7 +197,7 @@ def test_a_measure_is_gone_with_its_extension_only(monkeypatch, tmp_path):
     declare(tmp_path, "lost", "b = synthesizer.measures.lost:MEASURES", "synthesizer.measures")
     with pytest.raises(ConfigError, match="'b' .* cannot be imported"):
         catalogue.load()
-    with pytest.raises(ValidationError, match="gone: no such measure is installed"):
+    with pytest.raises(ValidationError, match="gone: add the package with this measure"):
         RiskResult(further={"gone": {}})
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, SavedModelError
+from synthesizer.data.layout import Layout
+from synthesizer.data.plugins import Key
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.engine import saved
 from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain
+from synthesizer.engine.registry import Registry
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
 from tests.tables import numeric
@@ -65,3 +70,34 @@ def test_a_finisher_that_keeps_rows_and_columns_is_applied_once() -> None:
     assert next(iter(kept.generate(Seed(1), m=1))).n_rows == 40
     with pytest.raises(ValueError, match="twice"):
         replace(kept, finishers=kept.finishers * 2).check()
+
+
+@pytest.mark.parametrize(
+    ("targets", "words"),
+    [((), "not installed"), (("a:Odd", "b:Odd"), "remove a package")],
+)
+def test_a_saved_model_names_an_absent_or_ambiguous_extension(
+    targets: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True)
+    class Plain(Finisher):
+        name = "odd"
+
+        @property
+        def needs(self) -> frozenset[str]:
+            return frozenset()
+
+        def applied(self, table: Table, steps: Any, rng: Any) -> Any:
+            return table
+
+    path, layout = tmp_path / "odd.model", Layout(form="csv", names=("pay", "age"))
+    fitted = replace(chain(), finishers=(Plain(),))
+    model = saved.SavedModel(chain=fitted, layout=layout, seed=Seed(1), origin={"format": 1})
+    saved.save_model(path, model, Registry.load())
+    key = Key(name="odd", options="none:None", description="", finishers=targets)
+    monkeypatch.setattr(saved, "extension_keys", lambda: {"odd": key})
+    kinds = {"a:Odd": Plain, "b:Odd": dataclass(frozen=True)(type("Odd", (Plain,), {}))}
+    monkeypatch.setattr(saved, "found_at", kinds.__getitem__)
+    with pytest.raises(SavedModelError, match=words) as caught:
+        saved.load_model(path, Registry.load())
+    assert "altered" not in str(caught.value)

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from synthesizer.config.reading import read_config
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
+from synthesizer.extensions.survey.weights_options import WeightsOptions
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
 from synthesizer.measures.settings import ALL_OFF
@@ -295,3 +297,8 @@ def test_constant_weights_and_those_that_change_in_persons_are_noted(tmp_path):
         sources.careers().assign(w=weights).to_csv(tmp_path / "survey.csv", index=False)
         notes = prepare(config(tmp_path, **panel), Registry.load()).notes
         assert any(f"'w' {told}" in note for note in notes)
+
+
+def test_true_is_no_total():
+    with pytest.raises(ValidationError, match=r"totals\.dict\[\]\.sex\.1"):
+        WeightsOptions(variable="wgt", totals={"sex": {"1": True, "2": 3}})
