@@ -25,7 +25,7 @@ from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import RENAMED, ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Number, Whole
+from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
 from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.plugins import arranging_keys, extension_keys, guarded, makers, placed
 from synthesizer.data.randomness import MAX_SEED, NO_KEY
@@ -403,6 +403,7 @@ class BlankRareConfig(Part):
     )
 
 
+Number = Annotated[float, BeforeValidator(no_boolean), Field(allow_inf_nan=False)]
 Base = Annotated[Number, Field(gt=0)]
 
 
@@ -635,8 +636,7 @@ class _ChainConfig(Part):
     def arranging(self) -> Arranging | None:
         """Options that group rows, of ``panel`` or an extension; None for single rows."""
         key = self.arranged_by
-        options = self.panel if key is None else getattr(self, key)
-        if not isinstance(options, Arranging | None):
+        if not isinstance(options := getattr(self, key or "panel"), Arranging | None):
             raise ConfigError(f"key {key!r}: its options are no Arranging; update its package")
         return options
 

@@ -70,7 +70,6 @@ def no_boolean(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(no_boolean)]
-Number = Annotated[float, BeforeValidator(no_boolean), Field(allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]

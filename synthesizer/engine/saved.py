@@ -77,8 +77,8 @@ class SavedModel:
             ) from error
 
 
-_ABSENT = "an extension"
-"""Words of an error that concerns an installation and not the file."""
+_BELONGS = "belongs to"
+"""Words of an error that concerns the installation and not the file."""
 
 
 def codec(registry: Registry) -> Codec:
@@ -96,10 +96,10 @@ def _finisher(name: str) -> type[Finisher]:
             kind = found_at(target)
             if isinstance(kind, type) and issubclass(kind, Finisher) and kind.name == name:
                 kinds.add(kind)
-    if len(kinds) > 1:
-        raise SavedModelError(f"{_ABSENT} and another have a finisher {name!r}; remove a package")
-    if not kinds:
-        raise SavedModelError(f"{name!r} belongs to {_ABSENT} that is not installed; {installed()}")
+    if len(kinds) != 1:
+        absent = f"an extension that is not installed; {installed()}"
+        owner = "two extensions; remove a package" if kinds else absent
+        raise SavedModelError(f"{name!r} {_BELONGS} {owner}")
     return kinds.pop()
 
 
@@ -140,7 +140,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         altered = "; it was altered, or written by another version: fit and save the model again"
         raise SavedModelError(
             f"{path}: is not a valid model ({problem})"
-            f"{'' if _ABSENT in problem else altered}{absent}"
+            f"{'' if _BELONGS in problem else altered}{absent}"
             for problem in error.problems
         ) from error
 
@@ -148,9 +148,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
 def _absent_plugins(content: Any, registry: Registry) -> str:
     """Return a hint on plug-ins of the fit that the registry does not have; "" without them."""
     plugins = content.get("plugins") if isinstance(content, dict) else None
-    names = [str(name) for name in plugins] if isinstance(plugins, list) else []
-    good = [name for name in names if all(word.isidentifier() for word in name.split("."))]
-    options = " ".join(f"--plugin {name}" for name in good if name not in registry.plugins)
-    if not options:
-        return ""
-    return f"; the model was fitted with plug-ins: if you trust them, add {options}"
+    names = {*map(str, plugins if isinstance(plugins, list) else ())} - {*registry.plugins}
+    good = [name for name in sorted(names) if all(map(str.isidentifier, name.split(".")))]
+    options = " ".join(f"--plugin {name}" for name in good)
+    return f"; fitted with plug-ins: if you trust them, add {options}" if options else ""

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from synthesizer.config.section import SampleDesign, Section
 from synthesizer.data.code_lists import words_of
-from synthesizer.data.options import Number
+from synthesizer.data.options import Positive
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.measure_options import Label, Part
 from synthesizer.measures.survey_design import ReplicateWeights
@@ -31,7 +31,7 @@ def _totals_shape(value: object) -> str | None:
 Totals = Annotated[
     Annotated[Literal["from_data"], Tag("from[]")]
     | Annotated[Path, Tag("str[]")]
-    | Annotated[dict[Label, Annotated[Number, Field(gt=0)]], Tag("dict[]")],
+    | Annotated[dict[Label, Positive], Tag("dict[]")],
     Discriminator(
         _totals_shape,
         custom_error_type="shape",
