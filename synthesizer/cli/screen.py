@@ -214,8 +214,11 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     show_rows(rows, f"plan for {_size(plan)}", *shown, cost)
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
+    for sentence in plan.kept:
+        say(f"kept as in all rows of the data: {_short(sentence)}")
     for rule, count in _ruled(plan):
-        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})")
+        where = _short(rule.condition.text)
+        say(f"rule: where {where}, {rule.variable} is set ({plural(count, 'row')})")
     for relation in relations_of(plan):
         say(f"{_short(relation.sentence)} (computed)")
     for forbid in plan.spec.forbids:
@@ -400,10 +403,10 @@ def show_starter(starter: Starter) -> None:
     print_notes(starter.notes)
     if starter.relations:
         say("These hold in all rows. They will hold in all synthetic rows, which reveals them:")
-    for relation in starter.relations[:_MAX_RELATIONS]:
-        how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
-        say(f"  {_short(relation.sentence + how)}")
-    if (n_more := len(starter.relations) - _MAX_RELATIONS) > 0:
+    sentences = [*dict.fromkeys(relation.sentence for relation in starter.relations)]
+    for sentence in sentences[:_MAX_RELATIONS]:
+        say(f"  {_short(sentence)}")
+    if (n_more := len(sentences) - _MAX_RELATIONS) > 0:
         say(f"  and {n_more} more: see {starter.path}")
     say(f"wrote {starter.path}. Check it, then: synthesizer run {starter.path}")
 

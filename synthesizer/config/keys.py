@@ -380,6 +380,12 @@ class RuleConfig(Part):
         return self
 
 
+class RelationsConfig(Part):
+    """Relations that all rows of the data keep, and synthetic rows keep, too."""
+
+    free: Names = Field(min_length=1, description="variables that are drawn without relations")
+
+
 class RareConfig(Part):
     """Grouping of rare levels in the confidential data, before any fit."""
 
@@ -574,6 +580,12 @@ class _ChainConfig(Part):
         (), description="values that are certain under a condition; conditions that always hold"
     )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
+    relations: Literal["auto", "none"] | RelationsConfig = Field(
+        "auto",
+        description="auto: synthetic rows keep relations that all rows of the data keep: formulas, "
+        "labels of codes, orders, dummies, blanks; none: only configured ones; {free: [NAME]}: not "
+        "those of these variables",
+    )
     structural_zeros: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
         (),
         description="lists of variables; only combinations that the data have are drawn. 'auto' "

@@ -8,6 +8,7 @@ inputs.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -59,6 +60,10 @@ _MANY_ROWS = 30_000
 _GROUP_PROBE = 200
 """Rows on which groups are tried first."""
 
+SUMS = (1, 100)
+"""Constant sums of shares."""
+CONSTANT_SUMS = tuple(f"{constant} - " for constant in SUMS)
+"""Beginnings of the formula of the last share."""
 _PROBED_FIRST = 20
 """Rows of the first search for a pair of inputs."""
 _MAX_INPUTS = 200
@@ -300,7 +305,13 @@ def _sums(column: Column, items: list[_Input], position: int, table: Table) -> I
     values = np.where(column.is_observed, column.data, np.nan)
     parts = np.stack([item.values for item in nearest[: 2 * MAX_PARTS]])
     texts, order = [item.text for item in nearest], [positions[item.name] for item in nearest]
-    text = sum_text(values, _slack(values, column.variable), parts, texts, order)
+    slack = _slack(values, column.variable)
+    text = sum_text(values, slack, parts, texts, order)
+    for constant in SUMS if text is None else ():
+        if np.nanmin(values) >= 0 and np.nanmax(values) <= constant:
+            others = sum_text(constant - values, slack, parts, texts, order)
+            if others is not None and not re.search(r" [-/] |^-", others):
+                text = f"{constant} - {others.replace(' + ', ' - ')}"
     names = () if text is None else tuple(sorted(Expression.parse(text).names))
     if text is not None and (len(names) > 2 or len(_probe_rows(column))):
         yield _Candidate(column.name, names, text)

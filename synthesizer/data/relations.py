@@ -1,4 +1,4 @@
-"""Relations between columns that are true in all rows: formulas, labels of codes, orders.
+"""Relations between columns that are true in all rows: formulas, labels, orders, dummies, blanks.
 
 A relation counts if at least 50 rows show it, and at least 10 rows would break it if the columns
 were independent. A few rows exclude most pairs of columns; only the others are tested on all rows.
@@ -6,16 +6,27 @@ were independent. A few rows exclude most pairs of columns; only the others are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from synthesizer.data.codes import GOLDEN, column_values
-from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
-from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.derivations import (
+    CONSTANT_SUMS,
+    needed,
+    numberings,
+    numbers_of,
+    suggest_derivations,
+)
+from synthesizer.data.errors import DataError, listed
+from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.values import single_value
 from synthesizer.data.workers import Advance
 
 MIN_ROWS = 50
@@ -30,25 +41,63 @@ MAX_CODES = 0.5
 """Most codes per row: nearly distinct codes determine every column."""
 _PROBE_ROWS = 16, 200, 2_000
 """Rows of the first tests of pairs, each on the remaining pairs."""
+MIN_HOLDERS = 5
+"""Fewest rows of a level that a rule names."""
+MAX_GATES = 20
+"""Most levels of a variable that decides whether another is blank."""
+ONES = ("1", "true", "yes", "t", "y")
+"""Level of a dummy that counts as 1, in small letters."""
 
 
 @dataclass(frozen=True)
 class Relation:
     """A relation that is true in all rows, as an entry of a configuration."""
 
-    key: Literal["derived", "follows", "forbid"]
-    """A formula, the label or group of a code, or an order."""
+    key: Literal["derived", "follows", "forbid", "rules"]
+    """A formula, the label or group of a code, an order, or a value under a condition."""
     text: str
-    """Value of the key: an expression, the code, or a condition without rows."""
+    """Value of the key: an expression, the code, or a condition (of an order: without rows)."""
     name: str
     """The computed variable; in an order the larger one."""
+    value: str = ""
+    """Level, number or missing code where the condition of a rule is satisfied."""
+    whole: str = ""
+    """Sentence of the set of dummies that it belongs to."""
 
     @property
     def sentence(self) -> str:
-        """The relation in words."""
+        """The relation in words; that of a set of dummies is the same for all of them."""
+        if self.whole:
+            return self.whole
+        if self.key == "rules":
+            return f"{self.name} is {self.value or 'blank'} where {self.text}"
         if self.key == "forbid":
-            return f"{self.text.replace(' < ', ' >= ')} in all rows"
+            sign = {"<": ">=", "<=": ">"}
+            return f"{_ORDER.sub(lambda match: f' {sign[match[1]]} ', self.text)} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows that break the relation, shape (n,).
+
+        Missing values break no relation, except blanks under a rule.
+        """
+        column = table[self.name]
+        if self.key == "follows":
+            return rows_off(table[self.text], column) & has_code(table[self.text], "")
+        if self.key == "derived":
+            variable = replace(column.variable, missing=column.variable.missing or ("",))
+            derived = Expression.parse(self.text).derive(table, variable)
+            is_near = np.isclose(column_values(derived), column_values(column), rtol=1e-6)
+            return np.asarray(derived.is_observed & column.is_observed & ~is_near)
+        rows = Expression.parse(self.text).condition(table)
+        if self.key == "rules":
+            with suppress(DataError):  # a file without this level
+                value = single_value(column.variable, self.value)
+                rows &= column_values(column) != column_values(value)
+        return rows
+
+
+_ORDER = re.compile(r" (<=?) ")
 
 
 def find_relations(
@@ -92,10 +141,123 @@ def find_relations(
         if name not in relations and name not in needed({code}, needs):
             needs[name], relations[name] = {code}, Relation("follows", code, name)
     serial = numberings(table)
-    free = [name for name in table.names if name not in drawn and name not in serial]
-    free = [name for name in free if name not in relations or relations[name].key != "follows"]
-    orders = _orders(table.select(free), needs)
-    return (*(relations[name] for name in table.names if name in relations), *orders)
+    usable = [n for n in table.names if n not in drawn and n not in serial and "`" not in n]
+    free = [name for name in usable if name not in relations or relations[name].key != "follows"]
+    orders = [*_orders(table.select(free), needs)]
+    rules = list[Relation]()
+    for name, text in derived.items():
+        if is_search and text.startswith(CONSTANT_SUMS) and name in relations:
+            orders.append(Relation("forbid", f"{quote_name(name)} < 0", name))
+    rules = list[Relation]()
+    for relation in _dummy_sets(table.select(n for n in usable if n not in relations)):
+        if relation.key == "rules":
+            rules.append(relation)
+        else:
+            relations[relation.name] = relation
+    rules += (rule for rule in _blanks(table.select(usable)) if rule.name not in relations)
+    return (*(relations[name] for name in table.names if name in relations), *orders, *rules)
+
+
+def _dummy_sets(table: Table) -> Iterator[Relation]:
+    """Yield rules, or a formula for the last, of dummies of which at most, or exactly, one is 1.
+
+    A set is enlarged by each later dummy that is never 1 in a row where one of the set is.
+    """
+    dummies = {c.name: dummy for c in table.columns if (dummy := _dummy(c)) is not None}
+    while dummies:
+        names, joint = list[str](), np.zeros(table.n_rows, dtype=bool)
+        for name, (ones, *_) in dummies.items():
+            if not (ones & joint)[: _PROBE_ROWS[-1]].any() and not (ones & joint).any():
+                names, joint = [*names, name], ones | joint
+        parts = {name: dummies.pop(name) for name in names}
+        sizes = {name: int(ones.sum()) for name, (ones, *_) in parts.items()}
+        is_whole, n = bool(joint.all()), table.n_rows
+        while not is_whole and len(sizes) > 1:
+            rarest, rest = min(sizes, key=lambda name: sizes[name]), sum(sizes.values())
+            if sizes[rarest] * (rest - sizes[rarest]) >= MIN_BROKEN * n:
+                break
+            del sizes[rarest]  # it may be apart from the others by accident
+        conditions = [f"{quote_name(name)} == {parts[name][1]}" for name in sizes]
+        others = " or ".join(conditions[:-1])
+        if len(sizes) < 2 or len(others) > MAX_LENGTH // 2:
+            continue
+        words = f"{'exactly' if is_whole else 'at most'} one of {listed([*sizes])} is 1"
+        for k, name in enumerate(sizes):
+            _, one, zero = parts[name]
+            if is_whole and k == len(sizes) - 1:
+                yield Relation("derived", f"{zero} if {others} else {one}", name, whole=words)
+            elif k:
+                first = " or ".join(conditions[:k])
+                yield Relation("rules", first, name, zero.strip("'"), words)
+
+
+def _dummy(column: Column) -> tuple[BoolArray, str, str] | None:
+    """Return the rows with 1, and both values as literals; None for other columns."""
+    values = np.unique(column.data)
+    if len(values) != 2 or not column.is_observed.all() or column.variable.kind is Kind.DATE:
+        return None
+    if not column.is_coded:
+        is_dummy = values.tolist() == [0, 1]
+        return (np.asarray(column.data == 1), "1", "0") if is_dummy else None
+    levels = [column.variable.levels[code] for code in values.tolist()]
+    ones = [level for level in levels if level.lower() in ONES]
+    if len(ones) != 1 or "'" in "".join(levels):
+        return None
+    (zero,) = (level for level in levels if level != ones[0])
+    is_one = column.data == column.variable.levels.index(ones[0])
+    return np.asarray(is_one), f"'{ones[0]}'", f"'{zero}'"
+
+
+def _blanks(table: Table) -> Iterator[Relation]:
+    """Yield rules of variables that are blank exactly where an earlier one has some levels.
+
+    A rule names only levels of several rows.
+    """
+    gates = {c.name: gate for c in table.columns if (gate := _gate(c)) is not None}
+    blank = [_coded(f"?{c.name}", c.missing_state(), ["", *c.variable.missing])
+             for c in table.columns if (c.missing_state() > 0).any()]  # fmt: skip
+    found = _followers(gates.values(), blank)
+    for states in blank:
+        name = states.name[1:]
+        earlier = table.names[: table.names.index(name)]
+        named = [gate for gate in earlier if states.name in found.get(gate, ())]
+        if not named:
+            continue
+        gate = gates[min(named, key=lambda gate: _count(gates[gate]))]
+        counts = np.zeros((gate.variable.n_codes, states.variable.n_codes), dtype=np.int64)
+        np.add.at(counts, (gate.data.astype(np.intp), states.data.astype(np.intp)), 1)
+        for state, value in enumerate(table[name].variable.missing, 1):
+            several = np.flatnonzero(counts[:, state] >= MIN_HOLDERS)
+            levels = [gate.variable.levels[i] for i in several]
+            if levels and not any("'" in level for level in levels):
+                yield Relation("rules", _where(gate.name, levels), name, value)
+
+
+_OBSERVED, _MISSING = "\0observed", "\0missing"
+"""Levels of a gate that are no levels of its variable."""
+
+
+def _gate(column: Column) -> Column | None:
+    """Return the levels of a variable, all missing codes as one; None if they are too many."""
+    levels = [*column.variable.levels] if column.is_coded else [_OBSERVED]
+    codes = np.minimum(column.data, len(levels)) if column.is_coded else ~column.is_observed
+    coded = _coded(column.name, codes, [*levels, _MISSING])
+    return coded if 2 <= _count(coded) <= MAX_GATES else None
+
+
+def _coded(name: str, codes: npt.NDArray[Any], levels: Sequence[str]) -> Column:
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=tuple(levels))
+    return Column(variable, codes.astype(np.int32))
+
+
+def _where(name: str, levels: Sequence[str]) -> str:
+    """Return the condition that a variable has one of some levels of its gate."""
+    name, texts = quote_name(name), [f"'{level}'" for level in levels if level[0:1] != "\0"]
+    parts = [f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in [{', '.join(texts)}]"]
+    parts = parts if texts else []
+    parts += [f"missing({name})"] * (_MISSING in levels)
+    parts += [f"not missing({name})"] * (_OBSERVED in levels)
+    return " or ".join(parts)
 
 
 def rows_off(code: Column, label: Column) -> BoolArray:
@@ -187,7 +349,7 @@ def _followers(
             candidates = candidates[(one == two).all(axis=1)]
         for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
-            if broken[order].sum() >= MIN_BROKEN:
+            if broken[order].sum() >= MIN_BROKEN and _many(values[other][order]):
                 followers.setdefault(source, []).append(other)
     return followers
 
@@ -200,23 +362,27 @@ def _many(values: IntArray) -> bool:
 def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Relation]:
     """Yield the orders that follow neither from other orders nor from computed variables."""
     position = {name: i for i, name in enumerate(table.names)}
-    pairs = set()
-    for pair in _rising_pairs(table.columns):
+    pairs, strict = set(), set()
+    for *pair, is_strict in _rising_pairs(table.columns):
         for one, other in (pair, pair[::-1]):
             inputs = needed({one}, needs)
             before = max(position.get(name, -1) for name in inputs)
             if one in needs and (other in inputs or other in needs or position[other] < before):
                 break
         else:
-            pairs.add(pair)
+            pairs.add(tuple(pair))
+            strict |= {tuple(pair)} if is_strict else set()
     free = [name for name in table.names if name not in needs]
     for low, high in sorted(pairs, key=lambda pair: (position[pair[0]], position[pair[1]])):
         if not any((low, name) in pairs and (name, high) in pairs for name in free):
-            yield Relation("forbid", f"{quote_name(high)} < {quote_name(low)}", high)
+            sign = "<=" if (low, high) in strict else "<"
+            yield Relation("forbid", f"{quote_name(high)} {sign} {quote_name(low)}", high)
 
 
-def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
+def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
     """Yield pairs of dates, codes or numbers whose first is never larger than the second.
+
+    The third value is whether they are never equal, which is no accident.
 
     Two numbers are compared only if both are whole or both fractional: others rarely share a unit.
     """
@@ -241,7 +407,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
             for j in candidates:
                 share = 0.0 if is_date else MIN_SHARE
                 if not (every[i] > every[j]).any() and _is_no_accident(every[i], every[j], share):
-                    yield low, names[j]
+                    yield low, names[j], _are_apart(every[i], every[j])
 
 
 def _is_whole(column: Column) -> bool:
@@ -267,3 +433,14 @@ def _is_no_accident(low: FloatArray, high: FloatArray, share: float) -> bool:
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
     return float(broken) >= max(MIN_BROKEN, share * len(low))
+
+
+def _are_apart(low: FloatArray, high: FloatArray) -> bool:
+    """Whether two numbers are never equal, although many would be if they were independent."""
+    both = ~(np.isnan(low) | np.isnan(high))
+    low, high = low[both], high[both]
+    if (low == high).any():
+        return False
+    high = np.sort(high)
+    equal = np.searchsorted(high, low, side="right") - np.searchsorted(high, low, side="left")
+    return float(equal.mean()) >= MIN_BROKEN

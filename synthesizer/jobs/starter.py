@@ -384,6 +384,8 @@ def make_starter(
         zeros=_zeros(reading.zeros),
         dropped=reading.roles.dropped,
         ordered=[relation for relation in relations if relation.key == "forbid"],
+        ruled=[(r.text, {r.name: r.value}, r.sentence) for r in relations if r.key == "rules"],
+        finds=not options.has_form,
         scenario=scenario,
     )
     n_columns = len(raw.names) + len(reading.roles.dropped)
@@ -516,7 +518,7 @@ def _entries(reading: Reading, book: Codebook, relations: Iterable[Relation]) ->
     """Yield the entries of all variables; a wide variable comes at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
-    computed = {r.name: r for r in relations if r.key != "forbid"}
+    computed = {r.name: r for r in relations if r.key in ("derived", "follows")}
     for row in book.variables:
         if row.name in firsts:
             name = firsts[row.name]

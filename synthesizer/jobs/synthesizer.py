@@ -31,7 +31,6 @@ from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.options import faults, public
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.randomness import AnySeed, Seed
-from synthesizer.data.relations import find_relations
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.data.workers import Phases
@@ -42,7 +41,6 @@ from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict
-from synthesizer.models.fixed import Derived
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
@@ -289,8 +287,7 @@ class Synthesizer:
         Warns
         -----
         UserWarning
-            On an index that looks like data, inferred missing codes, inferred identifiers, and
-            relations of all rows, such as end >= start, that synthetic rows may break.
+            On an index that looks like data, inferred missing codes and inferred identifiers.
         """
         from synthesizer.plan.plan import make_plan
 
@@ -301,7 +298,6 @@ class Synthesizer:
         with_codes = {n for n, one in self.config.variables.items() if one.missing is not None}
         codes = guessed_codes(data.table, with_codes)
         warned = [*data.warned, *_guessed_identifiers(data.table, self.config)]
-        warned += _unkept_relations(plan, self.config)
         if warned:
             warnings.warn("; ".join(warned), stacklevel=3)
         if codes:
@@ -653,25 +649,6 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
         yield (
             f"taken for identifiers, which get new numbers: {listed(sorted(ids))}; for an amount "
             "write variables={NAME: {'kind': 'numeric'}}"
-        )
-
-
-def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
-    """Yield a warning of relations that all rows keep and no parameter enforces."""
-    if config.arranging is not None or config.maker is not None:
-        return
-    computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
-    derived = {name: model.expression for name, model in computed.items()}
-    declared = {name for name, one in config.variables.items() if one.follows}
-    rules = config.rules or config.forbid
-    is_kept = {"forbid": rules, "follows": config.structural_zeros, "derived": True}
-    relations = find_relations(plan.table, derived=derived)
-    broken = [r for r in relations if r.name not in declared and not is_kept[r.key]]
-    if broken:
-        named = "; ".join(f"{r.sentence} ({r.key}: {r.text})" for r in broken)
-        yield (
-            f"synthetic rows may break relations of all rows: {named}; to keep them write "
-            "forbid=[CONDITION], or variables={NAME: {'follows': CODE}}"
         )
 
 

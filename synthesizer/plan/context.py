@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, VariableConfig
+from synthesizer.config.keys import ChainConfig, RareConfig, VariableConfig
+from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
 from synthesizer.data.plugins import arranging_keys
+from synthesizer.data.relations import Relation, find_relations
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -166,6 +168,30 @@ class Context:
         """The variables of the synthesis: all except identifiers and dropped ones."""
         return [name for name in self.table.names if not self.takes_no_part(name)]
 
+    @cached_property
+    def relations(self) -> tuple[Relation, ...]:
+        """Relations that all rows keep, without those of variables that are free."""
+        config = self.config
+        if config.relations == "none" or config.maker is not None:
+            return ()
+        free = () if isinstance(config.relations, str) else config.relations.free
+        names = [name for name in self.names if not self.columns.any_faulty([name])]
+        table = Table(self.table[name] for name in names)
+        joined = RareConfig().to if config.rare is None else config.rare.to
+        search = partial(
+            find_relations,
+            drawn=() if config.design is None else (config.design.weight,),
+            joined=joined,
+        )
+        if not self.is_panel:
+            return tuple(r for r in search(table) if r.name not in free)
+        # rows of one person are no evidence of each other
+        derived = suggest_derivations(table, drawn=search.keywords["drawn"])
+        first = np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1))
+        found = search(table.take(first), derived=derived)
+        kept = (r for r in found if r.name in derived or not r.broken(table).any())
+        return tuple(relation for relation in kept if relation.name not in free)
+
     def takes_no_part(self, name: str) -> bool:
         """Whether a variable is dropped, an identifier, or the time of careers."""
         panel = self.config.panel
@@ -288,6 +314,17 @@ _OF_COLUMNS = frozenset(
     ("kind", "missing", "levels", "decimals", "date_format", "label", "unit", "level_labels")
 )
 """Settings that a single column of a wide variable may have: its reading and labels."""
+
+
+def named_together(context: Context) -> Iterator[Iterable[str]]:
+    """Yield the variables of each configured rule, condition and list of structural zeros."""
+    config = context.config
+    yield from config.structural_zero_lists
+    texts: list[tuple[str, Iterable[str]]] = [(text, ()) for text in config.forbid]
+    texts += [(rule.always or rule.condition, rule.then) for rule in config.rules]
+    for text, others in texts:
+        with suppress(SynthesizerError):  # reported with the rules
+            yield {*Expression.parse(text).names, *others}
 
 
 def models_without_use(context: Context) -> Iterator[str]:

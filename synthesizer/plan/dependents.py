@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from synthesizer.data.derivations import needed, suggest_derivations
+from synthesizer.data.derivations import needed
 from synthesizer.data.expressions import Expression
+from synthesizer.data.relations import Relation
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
@@ -19,34 +20,28 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 
 def dependents(
     context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
-) -> Draft[dict[str, Expression]]:
-    """Return variables that are functions of others in the data, each with its expression.
+) -> Draft[dict[str, Relation]]:
+    """Return variables that are functions of others in the data, each with its relation.
 
     ``drawn`` maps variables without a configured model to their default model; only these are
     computed. ``needs`` maps computed variables to their inputs. Notes list all such variables. A
-    rule that sets one of them, or structural zeros that name it, are problems. Nothing is computed
-    if an extension makes whole datasets.
+    rule that sets a variable with a formula, or structural zeros that name it, are problems.
     """
-    if context.config.maker is not None:
-        return Draft({})
-    findings = Findings()
-    table = context.table.select([n for n in context.names if not context.columns.any_faulty([n])])
-    computed: dict[str, Expression] = {}
+    findings, table, computed = Findings(), context.table, dict[str, Relation]()
     needed_as_drawn, named = dict(_needed_as_drawn(context)), dict(_named(context))
-    design = context.config.design
-    weight = () if design is None else (design.weight,)
-    for name, text in suggest_derivations(table, drawn=weight).items():
-        expression = Expression.parse(text)
-        groups = "cut(" in text
-        inputs = " and ".join(repr(other) for other in sorted(expression.names))
+    for relation in (r for r in context.relations if r.key in ("derived", "follows")):
+        name, is_formula = relation.name, relation.key == "derived"
+        used = Expression.parse(relation.text).names if is_formula else {relation.text}
+        inputs = " and ".join(repr(other) for other in sorted(used))
+        groups = is_formula and "cut(" in relation.text
         is_what = f"contains groups of {inputs}" if groups else f"follows from {inputs}"
-        settings, others = context.settings_of(name), ", ".join(sorted(expression.names))
-        is_circle = name in needs or name in needed(expression.names, needs)
+        settings, others = context.settings_of(name), ", ".join(sorted(used))
+        is_circle = name in needs or name in needed(used, needs)
         if is_circle or (name not in drawn and name in context.config.keep):
             continue
         is_chosen = name not in drawn or settings.options
         why = "as its method or options require" if is_chosen else needed_as_drawn.get(name)
-        if not why and _moves(context, name, expression):
+        if not why and _moves(context, name, used):
             why = "because it comes before them in the order"
         if why:
             findings.note(
@@ -55,18 +50,24 @@ def dependents(
                 is_what=is_what,
                 why=why,
                 inputs=inputs,
-                text=text,
+                text=f"{relation.key}: {relation.text}",
             )
-        elif not _is_defined(context, table, name, expression):
+        elif is_formula and not _is_defined(context, table, name, Expression.parse(relation.text)):
             findings.note("follows_but_undefined", name=name, is_what=is_what)
         elif entry := named.get(name):
-            findings.problem(
-                "rule_on_derived", name=name, entry=entry, is_what=is_what, others=others
-            )
-        else:
-            computed[name] = expression
+            if is_formula:
+                findings.problem(
+                    "rule_on_derived", name=name, entry=entry, is_what=is_what, others=others
+                )
+        elif is_formula or _is_beside(context, name, relation.text):
+            computed[name] = relation
             findings.note("follows_and_is_computed", name=name, is_what=is_what)
     return findings.of(computed)
+
+
+def _is_beside(context: Context, name: str, code: str) -> bool:
+    """Whether a variable and its code are both drawn for persons, or both for periods."""
+    return (context.changing.get(name, 0) > 0) == (context.changing.get(code, 0) > 0)
 
 
 def _needed_as_drawn(context: Context) -> Iterator[tuple[str, str]]:
@@ -87,12 +88,12 @@ def _named(context: Context) -> Iterator[tuple[str, str]]:
         yield from ((name, f"structural_zeros {number}") for name in names)
 
 
-def _moves(context: Context, name: str, expression: Expression) -> bool:
+def _moves(context: Context, name: str, used: Collection[str]) -> bool:
     """Whether the configured order or predictors need the variable before its inputs."""
     order = [context.listed(entry) for entry in context.config.visit_sequence or ()]
     if name in order:
-        return not expression.names <= set(order[: order.index(name)])
-    later = max(map(context.names.index, expression.names)) > context.names.index(name)
+        return not set(used) <= set(order[: order.index(name)])
+    later = max(map(context.names.index, used)) > context.names.index(name)
     return later and any(name in (context.wanted(other) or ()) for other in context.names)
 
 

@@ -26,7 +26,7 @@ from synthesizer.models.fixed import Derived, agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
-from synthesizer.plan.context import Context, broken_findings
+from synthesizer.plan.context import Context, broken_findings, named_together
 from synthesizer.plan.findings import Draft, Findings, note, problem
 
 
@@ -145,21 +145,52 @@ Zeros = tuple[Forbid | StructuralZeros, ...]
 
 def plan_rules(
     context: Context, chain: ChainOrder, seed: Seed
-) -> Draft[tuple[tuple[Rule, ...], Zeros]]:
-    """Return the rules and the structural zeros.
+) -> Draft[tuple[tuple[Rule, ...], Zeros, tuple[str, ...]]]:
+    """Return the rules and the structural zeros, and the kept relations in words.
 
     ``seed`` decides which unseen combinations are allowed, see `StructuralZeros`.
     """
     table, findings = context.completed, Findings()
     rules = _rules(context, chain, findings.problems)
-    forbids = _forbids(context, chain, findings.problems)
+    kept_rules, kept_zeros, kept = _kept_relations(context, chain)
+    forbids = _forbids(context, chain, findings.problems, kept_zeros)
     findings.problems += _contradictions(rules, forbids, table)
     zeros = _listed_zeros(context, chain, findings.problems)
     findings.notes += _several_values(context.config, chain)
     findings.add(broken_findings(context.config, _broken(context, rules, forbids)))
     if context.config.finds_structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
-    return findings.of((tuple(rules), (*forbids, *zeros)))
+    if kept:
+        findings.note("relations_kept", count=plural(len(kept), "relation"), first=kept[0])
+    return findings.of((tuple(rules + kept_rules), (*forbids, *zeros), kept))
+
+
+def _kept_relations(
+    context: Context, chain: ChainOrder
+) -> tuple[list[Rule], list[Forbid], tuple[str, ...]]:
+    """Return rules and zeros of the orders, dummies and blanks of the data, where they can be.
+
+    Variables that a rule, a forbidden condition or structural zeros relate already have no others.
+    """
+    rules, zeros, kept = list[Rule](), list[Forbid](), list[str]()
+    related = [{context.arrangement.about(n) for n in names} for names in named_together(context)]
+    for relation in (r for r in context.relations if r.key in ("rules", "forbid")):
+        condition, name = Expression.parse(relation.text), relation.name
+        names = condition.names | {name}
+        if not names <= set(chain.order) or any(names <= other for other in related):
+            continue
+        count = len(rules) + len(zeros)
+        if relation.key == "forbid":
+            for _, each in context.arranged.conditions(condition, context.table):
+                zero = chain.zero(each, "", context.completed)
+                if chain.redrawing_problem(zero.names) is None:
+                    zeros.append(zero)
+        elif not [*chain.setting_problems(name, condition.names)]:
+            value = single_value(context.completed[name].variable, relation.value)
+            rule = Rule(condition=condition, value=value)
+            rules += [rule, *_rules_of_leads(context, rule)]
+        kept += [relation.sentence] * (len(rules) + len(zeros) > count)
+    return rules, zeros, tuple(dict.fromkeys(kept))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
@@ -241,7 +272,10 @@ def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
         yield Rule(condition=arranged.of_leads(rule.condition, context.table), value=value)
 
 
-def _forbids(context: Context, chain: ChainOrder, problems: Problems) -> list[Forbid]:
+def _forbids(
+    context: Context, chain: ChainOrder, problems: Problems, kept: Sequence[Forbid]
+) -> list[Forbid]:
+    """Return the configured conditions, the ``kept`` ones of the data, and those that follow."""
     table = context.completed
     forbids: list[tuple[str, Forbid]] = []
     for entry, condition, always in _of_whom(context, problems):
@@ -261,7 +295,7 @@ def _forbids(context: Context, chain: ChainOrder, problems: Problems) -> list[Fo
     problems += _nothing_left(forbids, table)
     problems += context.arranged.left_problems(context, forbids, chain.order)
     problems += _circles(forbids)
-    plain = [forbid for _, forbid in forbids]
+    plain = [*(forbid for _, forbid in forbids), *kept]
     return [*plain, *_implied(plain, chain, table)]
 
 

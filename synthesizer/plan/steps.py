@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +22,7 @@ from synthesizer.engine.registry import (
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
-from synthesizer.plan.context import Context, broken_findings
+from synthesizer.plan.context import Context, broken_findings, named_together
 from synthesizer.plan.dependents import dependents, pairs_last
 from synthesizer.plan.findings import Draft, Findings, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
@@ -50,9 +49,11 @@ def plan_methods(context: Context) -> Draft[dict[str, Method]]:
     methods = {name: method for name, method in named.items() if method is not None}
     drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
     needs = {name: method.inputs for name, method in methods.items() if method.inputs}
-    for name, expression in findings.add(dependents(context, drawn, needs)).items():
-        options = {"expression": expression.text}
-        methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
+    for name, relation in findings.add(dependents(context, drawn, needs)).items():
+        option, inputs = "of", frozenset({relation.text})
+        if relation.key == "derived":
+            option, inputs = "expression", Expression.parse(relation.text).names
+        methods[name] = Method(ROLES[relation.key], {option: relation.text}, False, inputs=inputs)
     methods |= _of_form(context, methods)
     return findings.of(_with_events(context, methods, findings))
 
@@ -329,21 +330,12 @@ def _before_careers(
         and context.registry.get(_panel_method(context, name, methods[name]).name).abilities.person
         and following.isdisjoint(context.wanted(name) or ())
     ]
-    together = [set(names) for names in _named_together(context)]
+    together = [set(names) for names in named_together(context)]
+    rows = [r for r in context.relations if r.key in ("forbid", "rules")]
+    together += [{*Expression.parse(r.text).names, r.name} for r in rows]
     while torn := [names for names in together if 0 < len(names & set(first)) < len(names)]:
         first = [name for name in first if name not in torn[0]]
     return first
-
-
-def _named_together(context: Context) -> Iterator[Iterable[str]]:
-    """Yield the variables of each rule, forbidden condition and list of structural zeros."""
-    config = context.config
-    yield from config.structural_zero_lists
-    texts: list[tuple[str, Iterable[str]]] = [(text, ()) for text in config.forbid]
-    texts += [(rule.always or rule.condition, rule.then) for rule in config.rules]
-    for text, others in texts:
-        with suppress(SynthesizerError):  # reported with the rules
-            yield {*Expression.parse(text).names, *others}
 
 
 def _listed(context: Context, findings: Findings) -> list[str]:

@@ -30,16 +30,13 @@ synthetic data, arXiv 2109.12717; those above.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
 import scipy
 
-from synthesizer.data.codes import column_values
-from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import AnySeed
-from synthesizer.data.relations import Relation, find_relations, has_code, rows_off
+from synthesizer.data.relations import Relation, find_relations, has_code
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.measures.figure import Direction, Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.halves import HalfRun
@@ -295,19 +292,11 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
 
 def _breaking(relation: Relation, training: Table, table: Table) -> BoolArray:
     """Return the records of a table that break a relation of the training records."""
-    column = table[relation.name]
-    if relation.key == "forbid":
-        return Expression.parse(relation.text).condition(table)
-    if relation.key == "derived":
-        variable = replace(column.variable, missing=column.variable.missing or ("",))
-        derived = Expression.parse(relation.text).derive(table, variable)
-        is_near = np.isclose(column_values(derived), column_values(column), rtol=1e-6)
-        return derived.is_observed & column.is_observed & ~is_near
-    both = [
-        stacked_columns([t[name] for t in (training, table)])
-        for name in (relation.text, relation.name)
-    ]
-    return rows_off(*both)[training.n_rows :] & has_code(table[relation.text], "")
+    if relation.key != "follows":
+        return relation.broken(table)
+    names = (relation.text, relation.name)
+    both = Table([stacked_columns([t[name] for t in (training, table)]) for name in names])
+    return relation.broken(both)[training.n_rows :] & has_code(table[relation.text], "")
 
 
 Numbers = Sequence[Mapping[str, FloatArray]]
