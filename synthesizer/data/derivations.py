@@ -199,7 +199,16 @@ def suggest_derivations(
         advance(1)
     groups = tuple(item for item in (*inputs, *codes) if item.name not in drawn)
     candidates += _grouped(sample, groups, table)
-    chosen = _without_cycles([c for c in candidates if c.target not in drawn], table)
+    candidates = [c for c in candidates if c.target not in drawn]
+    chosen = _without_cycles(candidates, table)
+    needs = {name: Expression.parse(text).names for name, text in chosen.items()}
+    single = {c.target for c in candidates if len(c.inputs) == 1}
+    lost = [name for name in table.names if name in single and name not in chosen]
+    for name in lost:  # its only input is computed from it: search others
+        after = {other for other in chosen if name in needed({other}, needs)}
+        numbers, levels = ([i for i in x if i.name not in after] for x in (inputs, codes))
+        candidates += _verified(sample[name], tuple(numbers), tuple(levels), table)
+    chosen = _without_cycles(candidates, table) if lost else chosen
     return {name: chosen[name] for name in table.names if name in chosen}
 
 

@@ -155,6 +155,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         extensions={name: made.facts(source) for name, made in plan.extended.items()},
         contains=_contains(plan),
         after=tuple(plan.after.sentences),
+        kept=plan.kept,
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
         python=platform.python_version(),

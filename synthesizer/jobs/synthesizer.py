@@ -116,8 +116,9 @@ class Synthesizer:
         Variables that are copied, left out, or whose combinations get separate chains.
     min_stratum_rows : int, optional
         Fewest rows of a stratum.
-    rules, forbid, structural_zeros, survival, on_violation : optional
-        Constraints on synthetic rows, and what to do if the data break them.
+    rules, forbid, relations, structural_zeros, survival, on_violation : optional
+        Constraints on synthetic rows, and what to do if the data break them. By default relations
+        of all rows are kept (``relations="auto"``): formulas, labels of codes, orders, dummies.
     rare, after : mapping, optional
         Disclosure control before the synthesis, and after it.
     panel : mapping, optional
@@ -180,6 +181,7 @@ class Synthesizer:
         min_stratum_rows: int | None = None,
         rules: Sequence[str | Mapping[str, Any]] | None = None,
         forbid: Sequence[str] | None = None,
+        relations: Literal["auto", "none"] | Mapping[str, Any] | None = None,
         structural_zeros: Literal["auto"] | Sequence[str | Sequence[str]] | None = None,
         survival: Sequence[Mapping[str, Any]] | None = None,
         on_violation: Literal["error", "warn", "ignore"] | None = None,

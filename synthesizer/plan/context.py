@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,19 +176,20 @@ class Context:
             return ()
         free = () if isinstance(config.relations, str) else config.relations.free
         names = [name for name in self.names if not self.columns.any_faulty([name])]
+        if not names:
+            return ()
         table = Table(self.table[name] for name in names)
         joined = RareConfig().to if config.rare is None else config.rare.to
-        search = partial(
-            find_relations,
-            drawn=() if config.design is None else (config.design.weight,),
-            joined=joined,
-        )
+        drawn = {*free, *(() if config.design is None else (config.design.weight,))}
         if not self.is_panel:
-            return tuple(r for r in search(table) if r.name not in free)
+            found = find_relations(table, drawn=drawn, joined=joined)
+            return tuple(relation for relation in found if relation.name not in free)
         # rows of one person are no evidence of each other
-        derived = suggest_derivations(table, drawn=search.keywords["drawn"])
-        first = np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1))
-        found = search(table.take(first), derived=derived)
+        first = table.take(np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1)))
+        constant = {name for name in names if self.changing.get(name) == 0}
+        derived = suggest_derivations(first.select(constant), drawn=drawn)
+        derived |= suggest_derivations(table, drawn=drawn | constant)
+        found = find_relations(first, drawn=drawn, joined=joined, derived=derived)
         kept = (r for r in found if r.name in derived or not r.broken(table).any())
         return tuple(relation for relation in kept if relation.name not in free)
 

@@ -251,7 +251,7 @@ class PublicConfig(_Public):
 
 
 class PublicManifest(Result):
-    """The public part of a manifest: nothing computed from the data."""
+    """The public part of a manifest: nothing computed from the data but relations of all rows."""
 
     config: PublicConfig
     panel: PanelEntry | None
@@ -268,6 +268,8 @@ class PublicManifest(Result):
     """Records, persons or groups; None unless the steward publishes them."""
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis."""
+    kept: tuple[str, ...] = ()
+    """Relations of all rows that synthetic rows keep."""
 
 
 class Manifest(Result):
@@ -308,6 +310,8 @@ class Manifest(Result):
     """SHA-256 of datasets of another run inside those of this run."""
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis, before checks and output."""
+    kept: tuple[str, ...] = ()
+    """Relations of all rows that synthetic rows keep."""
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     """Duration of each phase."""
@@ -341,6 +345,7 @@ class Manifest(Result):
             extensions=self.extensions,
             packages=self.packages,
             after=self.after,
+            kept=self.kept,
             original_rows=self.n_units if config.output.publish_rows else None,
         )
 

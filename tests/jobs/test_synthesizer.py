@@ -238,20 +238,20 @@ def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:
         assert said.model.chain.schema["town"].missing == ()
 
 
-def test_relations_that_nothing_keeps_are_named_with_what_keeps_them() -> None:
+def test_relations_of_all_rows_are_kept_unless_a_variable_is_free() -> None:
     rng = np.random.default_rng(2)
     start, code = rng.integers(0, 900, 300), rng.integers(1, 9, 300)
     trips = pd.DataFrame({"start": start, "end": start + rng.integers(0, 90, 300)})
     trips = trips.assign(code=code, name=[f"town {k}" for k in code])
-    kept = {"forbid": ["end < start"], "variables": {"name": {"follows": "code"}}}
     options: dict[str, Any] = {"seed": 1, "random_key": "none", "workers": 1}
-    with pytest.warns(UserWarning, match="synthetic rows may break") as caught:
-        Synthesizer(**options).fit(trips)
-    for words in ("rows (forbid: end < start)", "code (follows: code)"):
-        assert words in str(caught[0].message)
-    (made,) = Synthesizer(**options, **kept).fit(trips).generate()
-    assert (made["end"] >= made["start"]).all()
-    assert (made["name"] == "town " + made["code"].astype(str)).all()
+    for relations, is_kept in (
+        ("auto", True),
+        ("none", False),
+        ({"free": ["end", "name"]}, False),
+    ):
+        (made,) = Synthesizer(**options, relations=relations).fit(trips).generate()
+        assert (made["end"] >= made["start"]).all() == is_kept
+        assert (made["name"] == "town " + made["code"].astype(str)).all() == is_kept
 
 
 def test_datasets_are_nested_seeds_decide_and_the_frame_is_left_alone() -> None:

@@ -124,11 +124,14 @@ def _imposed(facts: Facts) -> Imposed:
     config = facts.config
     in_periods = " in any period" if facts.wide else ""
     return Imposed(
-        rules=tuple(
-            f"If {rule.condition}, then {values}."
-            for rule in _rules(facts)
-            if rule.then
-            for values in [" and ".join(f"{name} is {v}" for name, v in rule.then.items())]
+        rules=(
+            *(f"In all records: {text.removesuffix(' in all rows')}." for text in facts.kept),
+            *(
+                f"If {rule.condition}, then {values}."
+                for rule in _rules(facts)
+                if rule.then
+                for values in [" and ".join(f"{name} is {v}" for name, v in rule.then.items())]
+            ),
         ),
         forbidden=(
             *(f"Always{in_periods}: {rule.always}." for rule in _rules(facts) if rule.always),
