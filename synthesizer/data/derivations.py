@@ -316,7 +316,8 @@ def _sums(column: Column, items: list[_Input], position: int, table: Table) -> I
     texts, order = [item.text for item in nearest], [positions[item.name] for item in nearest]
     slack = _slack(values, column.variable)
     text = sum_text(values, slack, parts, texts, order)
-    for constant in SUMS if text is None else ():
+    n_values = len(np.unique(values[~np.isnan(values)]))
+    for constant in SUMS if text is None and n_values > 2 else ():
         if np.nanmin(values) >= 0 and np.nanmax(values) <= constant:
             others = sum_text(constant - values, slack, parts, texts, order)
             if others is not None and not re.search(r" [-/] |^-", others):

@@ -114,3 +114,89 @@ def test_numbers_with_a_text_each_are_codes(rng):
     code = coded("code", [0, 0, 0, 1, 1, 1, 2], "abc")  # rows with another label than most
     label = coded("label", [0, 0, 1, 2, 2, 2, 0], "xyz")
     assert np.flatnonzero(rows_off(code, label)).tolist() == [2]
+
+
+@pytest.mark.parametrize("form", ["numbers", "codes"])
+@pytest.mark.parametrize(("n_shown", "words"), [(6, "exactly"), (4, "at most")])
+def test_sets_of_dummies_are_found_whole(form, n_shown, words, rng):
+    """A set becomes a chain of rules, and the last dummy of a whole set a formula."""
+    kind, other = rng.integers(0, 6, N), rng.integers(0, 2, N)
+    dummies = [(kind == i) * 1 for i in range(n_shown)]
+    columns = [
+        numeric(f"d{i}", ones) if form == "numbers" else coded(f"d{i}", ones, ["no", "yes"])
+        for i, ones in enumerate(dummies)
+    ]
+    other_column = numeric("other", other)
+    columns.insert(2, other_column)
+    table = Table(columns)
+    relations = find_relations(table)
+    names = ", ".join(f"d{i}" for i in range(min(n_shown, 5))) + " and 1 more" * (n_shown > 5)
+    assert {relation.sentence for relation in relations} == {f"{words} one of {names} is 1"}
+    assert [r.name for r in relations if r.key == "derived"] == ["d5"] * (n_shown == 6)
+    assert not any(relation.broken(table).any() for relation in relations)
+    two = {"numbers": numeric("d1", np.ones(N)), "codes": coded("d1", np.ones(N), ["no", "yes"])}
+    twice = table.with_column(two[form])
+    expected = sum(x for i, x in enumerate(dummies) if i != 1) > 0
+    broken = np.any([relation.broken(twice) for relation in relations], axis=0)
+    np.testing.assert_array_equal(broken, expected)
+
+
+def test_dummies_that_are_apart_by_accident_are_no_set(rng):
+    ones = [np.isin(np.arange(N), range(first, first + 40)) for first in (0, 100, 300)]
+    assert said(*(numeric(f"d{i}", x) for i, x in enumerate(ones))) == []
+    lost = [numeric(f"d{i}", rng.integers(0, 3, N) == i, rng.random(N) < 0.1, [""])
+            for i in range(3)]  # fmt: skip
+    assert said(*lost) == []
+
+
+def test_blanks_follow_from_an_earlier_level_or_blank(rng):
+    work = rng.integers(0, 3, N)
+    absent, reasons = work > 0, ["", "-7"]
+    states = np.where(work == 2, 2, absent)
+    hours = Column(
+        Variable(name="hours", kind=Kind.NUMERIC, decimals=0, missing=tuple(reasons)),
+        np.where(absent, np.nan, rng.integers(1, 60, N).astype(float)),
+        states.astype(np.int8),
+    )
+    sector = coded("sector", np.where(absent, 2, rng.integers(0, 2, N)), "ab", [""])
+    chance = numeric("chance", rng.integers(0, 99, N), rng.random(N) < 0.3, [""])
+    columns = [coded("work", work, ["yes", "no", "ret'd"]), hours, sector, chance]
+    blank = ["hours is blank where work == 'no'", "sector is blank where missing(hours)"]
+    assert said(*columns) == blank
+    columns[0] = coded("work", work, ["yes", "no", "retired"])
+    table = Table(columns)
+    relations = find_relations(table)
+    assert [relation.sentence for relation in relations] == [
+        "hours is blank where work == 'no'",
+        "hours is -7 where work == 'retired'",
+        "sector is blank where missing(hours)",
+    ]
+    assert not any(relation.broken(table).any() for relation in relations)
+    other = table.with_column(numeric("hours", np.ones(N), missing=reasons))
+    assert relations[0].broken(other).sum() == (work == 1).sum()
+
+
+def test_rules_name_levels_of_several_rows_only(rng):
+    work = rng.integers(0, 3, N)
+    work[:3] = 3
+    asked = coded("asked", np.where(work > 0, 2, rng.integers(0, 2, N)), "ab", [""])
+    (relation,) = find_relations(Table([coded("work", work, ["yes", "no", "ret", "odd"]), asked]))
+    assert relation.text == "work in ['no', 'ret']"
+
+
+def test_shares_add_up_and_stay_above_zero(rng):
+    shares = np.round(rng.dirichlet([3.0, 4, 5], N) * 100, 1)
+    shares[:, 2] = np.round(100 - shares[:, 0] - shares[:, 1], 1)
+    columns = [numeric(name, shares[:, i], decimals=1) for i, name in enumerate("abc")]
+    assert said(*columns) == ["c = 100 - a - b", "c >= 0 in all rows"]
+    assert said(*columns[:2], numeric("d", rng.integers(0, 99, N))) == []
+
+
+def test_orders_without_equal_values_are_strict(rng):
+    low = rng.integers(0, 9, N)
+    columns = [numeric("low", low), numeric("high", low + rng.integers(1, 4, N))]
+    assert said(*columns) == ["high > low in all rows"]
+    (relation,) = find_relations(Table(columns))
+    equal = Table([columns[0], numeric("high", low)])
+    assert relation.text == "high <= low"
+    assert relation.broken(equal).all()
