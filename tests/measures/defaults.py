@@ -25,8 +25,8 @@ ENDS = ("minimum", "exclusiveMinimum", "maximum", "minItems", "enum")
 
 
 def _members(package: ModuleType, *more: ModuleType) -> Iterator[tuple[str, Any]]:
-    own = (import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__))
-    for module in (*own, *more):
+    parts = (import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__))
+    for module in (*parts, *more):
         for name, member in vars(module).items():
             if getattr(member, "__module__", None) == module.__name__ and not name.startswith("_"):
                 yield name, member
@@ -57,7 +57,7 @@ def _options(name: str, member: Any) -> Iterator[str]:
 
 
 def lines_of(package: ModuleType, *more: ModuleType) -> list[str]:
-    """Return the defaults and ranges of a folder and of further modules, one a line."""
+    """Return the defaults and ranges of a folder and of further parts, one a line."""
     members = list(_members(package, *more))
     lines = [line for each in (_arguments, _options) for one in members for line in each(*one)]
     fields = unusual_defaults(package, Part)
