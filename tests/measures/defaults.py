@@ -57,7 +57,7 @@ def _options(name: str, member: Any) -> Iterator[str]:
 
 
 def lines_of(package: ModuleType, *more: ModuleType) -> list[str]:
-    """Return the defaults and ranges of a folder and of further parts, one a line."""
+    """Return the defaults and ranges of a folder and of further modules, one a line."""
     members = list(_members(package, *more))
     lines = [line for each in (_arguments, _options) for one in members for line in each(*one)]
     fields = unusual_defaults(package, Part)

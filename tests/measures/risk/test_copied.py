@@ -164,7 +164,7 @@ def test_it_looks_at_whole_records_and_at_keys_but_not_at_what_is_kept():
     fresh = checked(lambda table: permuted(permuted(table, "age", "pay"), "pay", "town"))
     assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
     # a partial synthesis: the keys are the original's on purpose, the target is drawn
-    partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town")).risk
+    partly = checked(lambda table: permuted(table, "pay"), copied=("age", "town")).risk
     assert (partly.alarms, partly.gaps) == ((), ())
     assert (partly.copied.names, partly.copied.kept) == (("pay",), ("age", "town"))
 
