@@ -18,12 +18,12 @@ def distance(one: Iterable[object], other: Iterable[object]) -> float:
 
 def cells(measure: str, careers: Iterable[Sequence[State]], out: State = None) -> list[object]:
     """List what a measure counts, one person after the other; ``out`` is the state of absence."""
-    found: list[object] = []
+    items: list[object] = []
     for career in careers:
         pairs = list(pairwise(career))
         there = [t for t, state in enumerate(career) if state != out]
         runs = [(state, len(list(spell))) for state, spell in groupby(career)]
-        found += {
+        items += {
             "headcounts": list(enumerate(career)),
             "transitions": pairs,
             "changes": [pair for pair in pairs if pair[0] != pair[1]],
@@ -33,4 +33,4 @@ def cells(measure: str, careers: Iterable[Sequence[State]], out: State = None) -
             "entry": [(there[0], career[there[0]]) if there else None],
             "exit": [(there[-1], career[there[-1]]) if there else None],
         }[measure]
-    return found
+    return items

@@ -93,9 +93,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     named = [Path(word.partition("::")[0]).resolve() for word in config.option.file_or_dir]
     if not config.option.all:
-        left = {i for i in items if is_thorough(i) and i.path.resolve() not in named}
-        config.hook.pytest_deselected(items=[*left])
-        items[:] = [item for item in items if item not in left]
+        omitted = {i for i in items if is_thorough(i) and i.path.resolve() not in named}
+        config.hook.pytest_deselected(items=[*omitted])
+        items[:] = [item for item in items if item not in omitted]
     items.sort(key=lambda item: item.path.name != "test_backends.py")
 
 
@@ -135,12 +135,12 @@ def drawn_key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def paths(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | int, ...]]:
     """The paths of all generators that seeds are asked for."""
-    found: list[tuple[str | int, ...]] = []
+    recorded: list[tuple[str | int, ...]] = []
     real = Seed.generator
 
     def spy(seed: Seed, *path: str | int) -> np.random.Generator:
-        found.append(path)
+        recorded.append(path)
         return real(seed, *path)
 
     monkeypatch.setattr(Seed, "generator", spy)
-    return found
+    return recorded

@@ -1,4 +1,4 @@
-"""What the records of a folder hold where nobody says anything."""
+"""The default values of the records of a folder."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def unusual_defaults(package: ModuleType, *others: type) -> dict[str, Any]:
 
     Classes that are one of the ``others`` are left out.
     """
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for info in walk_packages(package.__path__, f"{package.__name__}."):
         module = import_module(info.name)
         for kind in vars(module).values():
@@ -35,5 +35,5 @@ def unusual_defaults(package: ModuleType, *others: type) -> dict[str, Any]:
                     if default is dataclasses.MISSING or default is PydanticUndefined:
                         continue
                     if not any(default is no or default == no == () for no in NOTHING):
-                        found[f"{kind.__name__}.{name}"] = default
-    return found
+                        defaults[f"{kind.__name__}.{name}"] = default
+    return defaults

@@ -77,7 +77,7 @@ def words_of(model: str, kind: str = "categorical") -> str:
 def step(
     variable: str, kind: str = "categorical", model: str = "cart", *args: str, **more: Any
 ) -> StepEntry:
-    """Return how a variable was drawn from others, as a run tells it."""
+    """Return how a variable was drawn from others, as a run records it."""
     bases, missing = more.get("base", ()), more.get("model_of_missing_codes")
     trees = model in ("cart", "ctree", "forest", "bagging")
     usual = {
@@ -150,13 +150,13 @@ def checks_of(
 ) -> CheckResults:
     """Of two datasets, whose CAP and S_pMSE differ by their ranges; CAP is that of both pooled."""
     signs = ((1, -0.5), (2, 0.5))
-    asked = Scenario(keys=("age", "sex"), target="ill", reason="as asked for")
+    question = Scenario(keys=("age", "sex"), target="ill", reason="as asked for")
     share = {"subset": "all", "chance_zero": 0.1}
     rows = [(("age", "ill"), 2, s_pmse + 1), (("age", "sex"), 2, 0.1), (("age",), 1, 0.5)]
     last = {"rule": "zero", "low": -0.01, "high": 0.03, "difference": difference}
     pooled = IdentityValues(repu=0.15, uiois=0, uio=0, uis=0)
     scenario = ScenarioRisk(
-        scenario=asked,
+        scenario=question,
         cap=filled(
             CapResult,
             sizes={"all": 100},
@@ -224,14 +224,14 @@ def checks_of(
 
 def propensity_of(model: str, interactions: int = 1) -> PmseResult:
     """Return a pMSE ratio of 1.2 by a model, without values of two datasets to compare."""
-    own = filled(PropensityResult, s_pmse=1.2)
-    return filled(PmseResult, model=model, interactions=interactions, datasets=(own,))
+    values = filled(PropensityResult, s_pmse=1.2)
+    return filled(PmseResult, model=model, interactions=interactions, datasets=(values,))
 
 
 def fit_of(formula: str, overlap: float, **more: Any) -> FitComparison:
     """Return a fit with one coefficient."""
-    own, data = filled(CoefficientComparison, overlap=overlap), filled(FittedData, n=100)
-    usual = {"formula": formula, "coefficients": (own,), "datasets": (data,)}
+    term, data = filled(CoefficientComparison, overlap=overlap), filled(FittedData, n=100)
+    usual = {"formula": formula, "coefficients": (term,), "datasets": (data,)}
     return filled(FitComparison, **usual | more)
 
 

@@ -50,9 +50,9 @@ def files(folder):
     }  # fmt: skip
     names = {"original": ["persons", "original"], "first": ["synthetic", "syn1"],
              "second": ["syn2"], "holdout": ["holdout"]}  # fmt: skip
-    for key, places in names.items():
-        for place in places:
-            made[key].to_csv(folder / f"{place}.csv", index=False)
+    for key, stems in names.items():
+        for stem in stems:
+            made[key].to_csv(folder / f"{stem}.csv", index=False)
     drop = [name for name in made["original"] if name not in ("region", "sex", "marital", "job")]
     few = made["original"].drop(columns=drop)
     few.assign(region=few["region"].to_numpy()[::-1]).to_csv(folder / "cart.csv", index=False)
@@ -131,8 +131,8 @@ def panels(folder):
     key = {"person": "person", "time": "year", "career": "agency"}
     for name in ("people", "people2010"):
         config = {"data": {"path": f"{name}.csv"}, "panel": key, "random_key": "none", "seed": 1}
-        place = "people2009" if name == "people" else "longer"
-        write(folder, f"{name}.yaml", {**config, "checks": QUICK, "output": {"directory": place}})
+        output = "people2009" if name == "people" else "longer"
+        write(folder, f"{name}.yaml", {**config, "checks": QUICK, "output": {"directory": output}})
     run_here(["run", "people.yaml", "--no-checks", "-q"], folder)
     (folder / "people.yaml").unlink()
     return {}

@@ -1,7 +1,7 @@
 """Every command and every block of the pages: it runs where its page has a scene, or is read.
 
 What is not run is read by what would read it: a command by the parser, a configuration by its
-schema, a script's options by its text. ``READ`` says why a command is not run.
+schema, a script's options by its text. ``READ`` contains the reason not to run a command.
 """
 
 import ast
@@ -29,7 +29,7 @@ from tests.report.test_notebook import LARGEST, page_of
 from tests.scenes import SCENES, write
 
 if os.environ.get("WITHOUT"):
-    pytest.skip("an extension was removed, of which the pages tell", allow_module_level=True)
+    pytest.skip("an extension that the pages describe was removed", allow_module_level=True)
 FRONT = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES = {path.stem: path for path in [*FRONT, *sorted((ROOT / "docs").glob("*.md"))]}
 BLOCKS = [
@@ -81,11 +81,11 @@ def check_command(command):
     if words[0] == "synthesizer":
         parsed(words[1:])
     elif words[0] == "pip":
-        asked = re.findall(r"\[([\w,]+)\]", command)
+        named = re.findall(r"\[([\w,]+)\]", command)
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
             "optional-dependencies"
         ]
-        assert {extra for one in asked for extra in one.split(",")} <= set(extras)
+        assert {extra for one in named for extra in one.split(",")} <= set(extras)
     elif words[0].startswith("./") or (words[0] == "python" and words[1] != "-m"):
         script = ROOT / (words[1] if words[0] == "python" else words[0])
         text = script.read_text("utf-8")
@@ -112,7 +112,7 @@ def test_commands_within_sentences_can_be_read():
             parsed(words)
 
 
-# What the blocks of a page without a scene say.
+# The blocks of a page without a scene.
 
 
 @pytest.mark.parametrize(("name", "number"), BLOCKS)
@@ -235,8 +235,8 @@ def expanded(word, folder):
     """Return the paths of a pattern, as a shell does."""
     if "*" not in word or "/" not in word:
         return [word]
-    found = [path for path in folder.glob(word.rstrip("/")) if path.is_dir() or word[-1] != "/"]
-    return sorted(str(path.relative_to(folder)) for path in found)
+    matches = [path for path in folder.glob(word.rstrip("/")) if path.is_dir() or word[-1] != "/"]
+    return sorted(str(path.relative_to(folder)) for path in matches)
 
 
 # Recipes: each is run alone, and every synthetic record keeps it.
@@ -254,7 +254,7 @@ def children(made):
     return one.all() & (made["relation"].ne(3) | (made["age"] <= made["hhid"].map(heads) - 12))
 
 
-KEPT = (
+CHECKS = (
     lambda made: ~((made["age"] < 18) & (made["marital"] == "widowed")),
     lambda made: made["left"] >= made["admitted"],
     lambda made: made["schooling"].between(0, made["age"]),
@@ -275,12 +275,12 @@ KEPT = (
 """What the synthetic records of each recipe keep."""
 
 
-@pytest.mark.parametrize("number", range(len(KEPT)))
+@pytest.mark.parametrize("number", range(len(CHECKS)))
 def test_a_recipe_is_kept(number, tmp_path):
     SCENES["constraints"](tmp_path)
-    found = [block.text for block in blocks(text_of("constraints")) if block.kind == "yaml"]
-    assert len(found) == len(KEPT)
-    recipe = yaml.safe_load(found[number])
+    recipes = [block.text for block in blocks(text_of("constraints")) if block.kind == "yaml"]
+    assert len(recipes) == len(CHECKS)
+    recipe = yaml.safe_load(recipes[number])
     file = {"panel": "careers", "household": "households"}
     (name,) = {file[key] for key in file if key in recipe} or {"persons"}
     config = {"data": {"path": f"{name}.csv"}, "output": {"directory": "made"}, "seed": 1}
@@ -288,7 +288,7 @@ def test_a_recipe_is_kept(number, tmp_path):
     run_here(["run", "recipe.yaml", "--no-checks", "-q"], tmp_path)
     made = pd.read_csv(tmp_path / "made" / "synthetic_1.csv")
     assert len(made) > 50
-    assert KEPT[number](made).all(axis=None)
+    assert CHECKS[number](made).all(axis=None)
 
 
 # Columns: a row of the page begins so, has such values, and has this kind, or none if left out.
@@ -303,7 +303,7 @@ COLUMNS = {
     "Identifiers of one pattern": ([f"P{k:06d}" for k in range(400)], "id"),
     "E-mail addresses": ([f"a{k}b@mail.org" for k in range(400)], "id"),
     "Names of persons": ([f"Name {chr(97 + k % 25)}{chr(97 + k % 12)}" for k in range(400)], None),
-    "Free text": ([f"she said {k % 7} {k}" for k in range(400)], "id"),
+    "Free text": ([f"she wrote {k % 7} {k}" for k in range(400)], "id"),
     "A region code with leading zeros": (numbers("0{}", 60), "categorical"),
     "Occupation codes": (numbers("{}", 5000), "numeric"),
     "ICD codes": (numbers("A{:02d}.1", 50), "categorical"),
@@ -332,8 +332,8 @@ def test_columns_have_the_kinds_of_the_page(tmp_path):
     frame.to_csv(tmp_path / "c.csv", index=False)
     run_here(["init", "c.csv", "-q"], tmp_path)
     made = yaml.safe_load((tmp_path / "c.yaml").read_text("utf-8"))["variables"]
-    found = {name: made.get(name.replace(" ", "_"), {}).get("kind") for name in COLUMNS}
-    assert found == {name: kind for name, (_, kind) in COLUMNS.items()}
+    kinds = {name: made.get(name.replace(" ", "_"), {}).get("kind") for name in COLUMNS}
+    assert kinds == {name: kind for name, (_, kind) in COLUMNS.items()}
 
 
 # The tutorial: what it shows is what is printed today, but for numbers, and for the test that
@@ -359,6 +359,6 @@ def test_the_tutorial_shows_what_is_printed(tmp_path):
 
 def test_the_comparison_sees_another_word():
     assert masked("wrote a.csv  (6,366 rows)") == masked("wrote a.csv (12 rows)")
-    verdict = "Anybody: {}. The keys tell. Use: LOOK. As good. wrote a.csv"
+    verdict = "Anybody: {}. The keys match. Use: LOOK. As good. wrote a.csv"
     assert masked(verdict.format("SAFE BY THESE TESTS")) != masked(verdict.format("LOOK"))
-    assert masked(verdict) == "Anybody: {}. The keys tell. Use: LOOK. wrote a.csv"
+    assert masked(verdict) == "Anybody: {}. The keys match. Use: LOOK. wrote a.csv"

@@ -71,10 +71,10 @@ def test_every_file_of_the_package_is_in_its_wheel() -> None:
     listed = {
         path for glob in settings["package-data"]["synthesizer"] for path in PACKAGE.glob(glob)
     }
-    ours = {
+    data_files = {
         path
         for path in PACKAGE.rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc") and "__pycache__" not in path.parts
     }
-    assert len(ours) > 30
-    assert sorted(ours - listed) == []
+    assert len(data_files) > 30
+    assert sorted(data_files - listed) == []

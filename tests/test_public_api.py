@@ -62,8 +62,8 @@ def test_what_draws_takes_a_seed_and_no_generator():
 
 
 FUNCTIONS = {name: member for name, member in PUBLIC.items() if inspect.isfunction(member)}
-SAYS = ("Return", "Count", "Suggest", "Compare", "Regress")
-"""Words after which the first line says what is returned."""
+FIRST_WORDS = ("Return", "Count", "Suggest", "Compare", "Regress")
+"""First words of docstrings whose first line describes what is returned."""
 UNDER_ANOTHER = {"control_run", "gather"}
 """The example of `compare_halves` is theirs, too."""
 
@@ -74,17 +74,17 @@ def test_a_public_function_has_an_example_and_says_what_its_parameters_are():
         assert "Examples\n---" in text or name.rpartition(".")[2] in UNDER_ANOTHER, name
         few = len(inspect.signature(function).parameters) < 4
         assert "Parameters" in text or "`" in text or few, name
-        assert "Returns\n---" in text or text.startswith(SAYS), name
+        assert "Returns\n---" in text or text.startswith(FIRST_WORDS), name
         assert "default_rng(" not in text or "rng=" not in text, name
 
 
 def test_a_seed_is_a_whole_number_or_the_object():
-    kept = Seed(3, new_key())
+    seed = Seed(3, new_key())
     assert seeded(np.int64(3)) == seeded(3) == Seed(3)
-    assert seeded(kept) is kept
-    assert kept.instead(None) is kept
-    assert kept.instead(4) == Seed(4, kept.random_key)
-    assert kept.instead(Seed(4)) == Seed(4)
+    assert seeded(seed) is seed
+    assert seed.instead(None) is seed
+    assert seed.instead(4) == Seed(4, seed.random_key)
+    assert seed.instead(Seed(4)) == Seed(4)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**63, 1.5, "1", None, np.random.default_rng(1)])
@@ -158,7 +158,7 @@ def test_a_column_in_place_of_its_name_shows_no_value(kind):
             assert len(caught.value.problems) <= 3, (name, parameter)
 
 
-def test_a_misspelt_parameter_is_told_the_nearest():
+def test_a_misspelt_parameter_is_refused_with_the_nearest():
     with pytest.raises(OptionError, match="check has no parameter 'key'; did you mean 'keys'"):
         synthesizer.check(FRAME, OTHER, key=["a"], target="b")
     with pytest.raises(OptionError, match="run: missing a required argument: 'config'"):
@@ -181,10 +181,10 @@ def test_an_unknown_parameter_names_the_one_that_has_it():
     ]  # fmt: skip
 
 
-def test_what_is_said_of_variables_may_be_maps():
+def test_declarations_of_variables_may_be_maps():
     income = pd.DataFrame({"n": [-8, *range(100, 1150, 30)], "g": list("ab") * 18})
-    for said in ({"n": {"missing": [-8]}}, {"n": Declaration(missing=("-8",))}):
-        fit = synthesizer.compare_fit(income, income, "n ~ g", declared=said)
+    for declared in ({"n": {"missing": [-8]}}, {"n": Declaration(missing=("-8",))}):
+        fit = synthesizer.compare_fit(income, income, "n ~ g", declared=declared)
         group = income["n"][2::2].mean()  # of the others of the group: the code is no number
         assert fit.to_frame("coefficients")["original"][0] == pytest.approx(group)
     wrong = {"n": {"mising": ["-8"]}, "g": 5}
@@ -196,9 +196,9 @@ def test_what_is_said_of_variables_may_be_maps():
 def test_overrides_reach_a_configuration_that_was_read(tmp_path):
     config = synthesizer.read_config({"data": {"path": "/nowhere.csv"}, "m": 2, "seed": 7})
     assert "7" not in repr(config)
-    said = {"data": {"path": "/other.csv"}, "output": {"overwrite": True}}
+    overrides = {"data": {"path": "/other.csv"}, "output": {"overwrite": True}}
     with pytest.raises(SynthesizerError, match="other.csv"):
-        synthesizer.run(config, overrides=said)
+        synthesizer.run(config, overrides=overrides)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def called(name, fitted, folder):
 
 
 RESULTS = {"CheckResults", "RunResult", "Refined", "SynthesizerError", "Registry", "Verdict"}
-"""Nobody makes these by hand, or without an argument."""
+"""Users do not make these by hand, or make them without an argument."""
 CALLED = [*sorted({*synthesizer.__all__} - RESULTS), "Synthesizer.fit", "Synthesizer.generate",
           "Synthesizer.save", "Synthesizer.load", "to_frame", "Registry.register",
           "Registry.with_plugins"]  # fmt: skip

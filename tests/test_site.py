@@ -37,28 +37,28 @@ def requested(text):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "source",
     [
         '<script async src="https://cdn.example/x.js">',
         "<link rel=stylesheet href='//fonts.example/css'>",
         "@import url(https://fonts.example/css)",
     ],
 )
-def test_what_a_page_would_ask_for_is_found(asked):
-    assert len(requested(asked)) >= 1
+def test_what_a_page_would_ask_for_is_found(source):
+    assert len(requested(source)) >= 1
 
 
-def test_the_site_asks_nobody_and_its_reference_is_made_from_the_code(site):
+def test_the_site_requests_nothing_and_its_reference_is_made_from_the_code(site):
     pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
     assert len(pages) > 20
-    asked = {path.name: requested(path.read_text("utf-8")) for path in pages}
-    assert {name: urls for name, urls in asked.items() if urls} == {}
+    requests = {path.name: requested(path.read_text("utf-8")) for path in pages}
+    assert {name: urls for name, urls in requests.items() if urls} == {}
     names = ("reference", "configuration", "python")
-    said = {name: (site / f"{name}.html").read_text("utf-8") for name in names}
-    assert "--control" in said["reference"]
-    assert 'id="checks-attacks"' in said["configuration"]
-    told = re.findall(r'<dt [^>]*id="synthesizer\.(\w+)"', said["python"])
-    assert sorted(told) == sorted(dir(synthesizer))
+    texts = {name: (site / f"{name}.html").read_text("utf-8") for name in names}
+    assert "--control" in texts["reference"]
+    assert 'id="checks-attacks"' in texts["configuration"]
+    entries = re.findall(r'<dt [^>]*id="synthesizer\.(\w+)"', texts["python"])
+    assert sorted(entries) == sorted(dir(synthesizer))
 
 
 @pytest.fixture
@@ -83,12 +83,12 @@ def browser():
         yield driver
 
 
-def test_pages_can_be_read_by_all_and_ask_nobody(site, browser):
+def test_pages_can_be_read_by_all_and_request_nothing(site, browser):
     for page in ("tutorial", "reference"):
         browser.get((site / f"{page}.html").as_uri())
         assert browser.get_log("browser") == []
         sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-        asked = [one["params"].get("request", {}).get("url", "") for one in sent]
-        assert [url for url in asked if url.startswith("http")] == []
+        requests = [one["params"].get("request", {}).get("url", "") for one in sent]
+        assert [url for url in requests if url.startswith("http")] == []
         assert browser.look() == []
         browser.get_log("browser")  # axe-core reads sheets of style, which a file may not

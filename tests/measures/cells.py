@@ -33,7 +33,7 @@ def parts_of(value: Any) -> Iterator[Result]:
 
 
 def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
-    """Return the cells that are not what their column says: where it is, its form, the value."""
+    """Return the cells that do not fit the form of their column: row, heading, form, value."""
     assert set(FITS) == set(get_args(Form))
     cells = {
         (type(row).__name__, heading, form, value)

@@ -25,8 +25,8 @@ ENDS = ("minimum", "exclusiveMinimum", "maximum", "minItems", "enum")
 
 
 def _members(package: ModuleType, *more: ModuleType) -> Iterator[tuple[str, Any]]:
-    own = (import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__))
-    for module in (*own, *more):
+    parts = (import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__))
+    for module in (*parts, *more):
         for name, member in vars(module).items():
             if getattr(member, "__module__", None) == module.__name__ and not name.startswith("_"):
                 yield name, member

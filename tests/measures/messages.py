@@ -38,13 +38,13 @@ from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.tables import coded, persons
 
 FILE = Path(__file__).with_name("messages.txt")
-SECRET = "wxyz"
+LEVEL_PREFIX = "wxyz"
 
 _income = persons(200)["income"]
 WHOLE = Table(
     [
         *persons(200).columns,
-        coded("town", np.arange(200) % 3, [f"{SECRET}{n}" for n in range(3)]),
+        coded("town", np.arange(200) % 3, [f"{LEVEL_PREFIX}{n}" for n in range(3)]),
         coded("one", np.zeros(200), ["a", "b"]),
         coded("job", np.arange(200) % 101, [f"j{n}" for n in range(101)]),
         Column(Variable(name="who", kind=Kind.ID), np.arange(200.0)),
@@ -122,9 +122,9 @@ def named(value: Any) -> Any:
 
 def lines_of(head: str) -> list[str]:
     """Return the problems of a call, one a line."""
-    name, _, asked = head.partition(": ")
+    name, _, text = head.partition(": ")
     measure, usual = (OF_RISK | OF_UTILITY)[name]
-    changes = yaml.safe_load(asked)
+    changes = yaml.safe_load(text)
     changes = changes if isinstance(changes, dict) else {"text": changes}
     arguments = {
         key: named(value) if key in ("original", "synthetic", *HALVES, "table", "data") else value
@@ -149,7 +149,7 @@ def check(measures: dict[str, Any]) -> None:
     blocks = {head: lines for head, *lines in CASES if head.partition(":")[0] in measures}
     assert blocks
     assert {head: lines_of(head) for head in blocks} == blocks
-    assert SECRET not in str(blocks.values())
+    assert LEVEL_PREFIX not in str(blocks.values())
 
 
 if __name__ == "__main__":

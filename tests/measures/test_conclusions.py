@@ -42,14 +42,14 @@ def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
 def test_the_sentence_says_what_follows_from_which(marks, known, follows):
     words = conclusion(figure(*marks, **known))
     assert words.startswith(f"CAP {marks[0]:.4f} lies ")
-    places = [words.index(part) for part in follows]
-    assert places == sorted(places)
-    for place in range(3):
-        assert conclusion(figure(*marks[:place], None, *marks[place + 1 :])) is None
+    starts = [words.index(part) for part in follows]
+    assert starts == sorted(starts)
+    for position in range(3):
+        assert conclusion(figure(*marks[:position], None, *marks[position + 1 :])) is None
 
 
 @pytest.mark.parametrize("n", [5, 47, 1000])
-def test_a_side_is_told_where_the_interval_of_wilson_does_not_hold_the_mark(n):
+def test_a_value_is_above_or_below_where_its_wilson_interval_excludes_the_mark(n):
     for value, mark in itertools.product(np.linspace(0, 1, 21), np.linspace(0.3, 0.7, 9)):
         low, high = wilson(value, n)
         side = "above" if low > mark else "below" if high < mark else "near"

@@ -34,7 +34,7 @@ def checked(made: Table, *scenarios: Scenario, **options: Any) -> CheckResults:
 
 
 def sexes(table: Table) -> Iterator[tuple[str, FloatArray]]:
-    """Tell the log-probabilities of one variable, by a coin."""
+    """Yield the log-probabilities of one variable, by a coin."""
     yield "sex", np.full(table.n_rows, np.log(0.5))
 
 
@@ -94,11 +94,11 @@ def test_every_figure_has_a_kind_with_its_name() -> None:
 
 
 def test_every_figure_is_in_the_file_and_is_read_back() -> None:
-    found = everything()
-    assert found.failed == {}
-    content = json.loads(json.dumps(checks_content(found), allow_nan=False))
-    assert typed(CheckResults, content["results"]) == found
-    risk, utility = found.risk, found.utility
+    checked = everything()
+    assert checked.failed == {}
+    content = json.loads(json.dumps(checks_content(checked), allow_nan=False))
+    assert typed(CheckResults, content["results"]) == checked
+    risk, utility = checked.risk, checked.utility
     assert utility is not None
     of_risk = (risk.copied, risk.nearest, risk.replicated, risk.attacks, *risk.inference)
     parts = (*of_risk, utility.distance, *risk.further.values(), *utility.further.values())
@@ -128,9 +128,9 @@ def test_a_measure_that_failed_in_one_scenario_counts_as_above() -> None:
 
 @pytest.mark.parametrize("limit", ["cap", "cap_undefined", "cap_u", "tcap", "repu", "disco"])
 def test_limits_are_those_of_the_figures(limit: str) -> None:
-    found = results(FIRST, SECOND)
-    values = [figure.value for _, figure in found.limited(limit) if figure is not None]
+    checked = results(FIRST, SECOND)
+    values = [figure.value for _, figure in checked.limited(limit) if figure is not None]
     assert len(values) == 2
-    assert getattr(found.summary, limit) == values[0]
-    assert found.exceeded(LimitConfig(**{limit: max(values)})) == ()
-    assert len(found.exceeded(LimitConfig(**{limit: min(values) / 2}))) == 2
+    assert getattr(checked.summary, limit) == values[0]
+    assert checked.exceeded(LimitConfig(**{limit: max(values)})) == ()
+    assert len(checked.exceeded(LimitConfig(**{limit: min(values) / 2}))) == 2

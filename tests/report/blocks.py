@@ -45,8 +45,8 @@ def tables(section: Section) -> list[DataTable]:
 
 def table(section: Section, start: str) -> DataTable:
     """Return the only table whose caption starts so."""
-    (found,) = [own for own in tables(section) if own.caption.startswith(start)]
-    return found
+    (data_table,) = [one for one in tables(section) if one.caption.startswith(start)]
+    return data_table
 
 
 def gaps(section: Section) -> list[str]:
@@ -61,7 +61,3 @@ def notes(section: Section, tone: str = "") -> list[str]:
 def html(section: Section) -> str:
     """Return a section's blocks as the page shows them."""
     return "\n".join(fragment(block) for block in section.blocks)
-
-
-def told(blocks: list[Block]) -> str:
-    return " ".join(str(block) for block in blocks)

@@ -24,11 +24,11 @@ KEYS = ("town", "age", "sex")
 def people(n: int, seed: int, town: str = "town") -> pd.DataFrame:
     """Persons whose job depends on their town; many are unique by age."""
     rng = np.random.default_rng(seed)
-    place = rng.integers(0, 4, n)
-    job = np.where(rng.random(n) < 0.6, place, rng.integers(0, 4, n))
+    towns = rng.integers(0, 4, n)
+    job = np.where(rng.random(n) < 0.6, towns, rng.integers(0, 4, n))
     return pd.DataFrame(
         {
-            town: np.array(list("abcd"))[place],
+            town: np.array(list("abcd"))[towns],
             "age": rng.integers(18, 60, n),
             "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
             "job": np.array(["cook", "smith", "nurse", "baker"])[job],
@@ -94,9 +94,9 @@ def risk(town: str = "town", **changes: Any) -> RiskResult:
     return _risk(town).model_copy(update=changes)
 
 
-def scenario(place: int = 0, **changes: Any) -> RiskResult:
+def scenario(number: int = 0, **changes: Any) -> RiskResult:
     """Return every measure of risk of one scenario, with other results."""
-    part = risk().scenarios[place].model_copy(update=changes)
+    part = risk().scenarios[number].model_copy(update=changes)
     return risk(scenarios=(part,))
 
 
@@ -108,8 +108,8 @@ def half(**changes: Any) -> RiskResult:
 
 def record(result: RiskResult | None = None, **facts: Any) -> Record:
     """Return a run with risk and nothing else."""
-    own = risk() if result is None else result
-    results = CheckResults(risk=own, failed=own.failed)
+    risks = risk() if result is None else result
+    results = CheckResults(risk=risks, failed=risks.failed)
     return Record(manifest(**facts), results)
 
 

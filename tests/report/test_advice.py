@@ -19,11 +19,11 @@ from tests.report.utility_examples import manifest, run, step
 
 
 def line(subject: Subject, *evidence: tuple[str, Word], measured: bool = True) -> VerdictLine:
-    found = tuple(
+    items = tuple(
         Evidence(key=key, test=key, word=word, sentence=f"{key} it is.", measured=measured)
         for key, word in evidence
     )
-    return VerdictLine(subject=subject, title=subject, word="unclear", sentence="", evidence=found)
+    return VerdictLine(subject=subject, title=subject, word="unclear", sentence="", evidence=items)
 
 
 def verdict(*lines: VerdictLine) -> Verdict:
@@ -36,7 +36,7 @@ MIXED = verdict(
     line("use", ("mean_two_way", "fail")),
 )
 WEAK = Evidence(key=HALVES[0], test="", word="unclear", sentence="", is_weak=True)
-FOUND = WEAK.model_copy(update={"test": "excess"})
+EXCESS = WEAK.model_copy(update={"test": "excess"})
 
 
 def made() -> Any:
@@ -60,13 +60,13 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
 
 
 def test_settings_are_tried_for_the_worst_finding_that_they_can_mend() -> None:
-    subject, found = finding_of(MIXED)
-    assert (subject, found and found.key) == ("person", "copied_uniques")
-    far, near = (
+    subject, finding = finding_of(MIXED)
+    assert (subject, finding and finding.key) == ("person", "copied_uniques")
+    far, close = (
         Evidence(key=key, test="", word="fail", sentence="", value=value, mark=1.0)
         for key, value in (("far", 3.0), ("near", 1.1))
     )
-    graver = line("person").model_copy(update={"evidence": (near, far)})
+    graver = line("person").model_copy(update={"evidence": (close, far)})
     assert finding_of(verdict(graver, line("use", ("mean_two_way", "fail")))) == ("person", far)
     of_others = [WEAK, WEAK.model_copy(update={"is_weak": False, "measured": False})]
     of_others += [Evidence(key="few_records", test="", word="unclear", sentence="")]
@@ -87,7 +87,7 @@ USE = trial("now", "fail", value=4.0, limit=3.0, persons=0.01, distance=0.3)
 
 def advised(*others: Trial, now: Trial = PERSONS, again: tuple[Trial, ...] = ()) -> Advised:
     return Advised(
-        finding=FOUND, subject="use" if now is USE else "person", trials=(now, *others),
+        finding=EXCESS, subject="use" if now is USE else "person", trials=(now, *others),
         again=again, units="persons",
     )  # fmt: skip
 

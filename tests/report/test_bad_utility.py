@@ -17,8 +17,8 @@ from tests.report.utility_examples import (
 )
 
 
-def alerts(own):
-    notes = list(bad_utility(own))
+def alerts(record):
+    notes = list(bad_utility(record))
     assert all(note.tone == "look" for note in notes)
     return [note.text for note in notes]
 
@@ -30,8 +30,8 @@ def test_a_larger_synthesis_is_not_bad_for_its_size():
 
 
 def fitted(*overlaps, **changes):
-    own = [coefficient(f"c{i}", 0.1, overlap=overlap) for i, overlap in enumerate(overlaps)]
-    return fit(coefficients=tuple(own), **changes)
+    terms = [coefficient(f"c{i}", 0.1, overlap=overlap) for i, overlap in enumerate(overlaps)]
+    return fit(coefficients=tuple(terms), **changes)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def fitted(*overlaps, **changes):
     [((0.9, 0.1), False), ((0.8, 0.22), False), ((0.7, 0.2), True), ((1.0, 1.0, 1.0, -0.1), True)],
 )
 def test_a_fit_is_bad_by_its_mean_or_by_one_coefficient(overlaps, bad):
-    own = fitted(*overlaps)
-    assert lowest_overlap(own) == (f"c{len(overlaps) - 1}", overlaps[-1])
-    assert is_bad_fit(own) is bad
-    assert any(text.startswith("Fit ") for text in alerts(run(fits=(own,)))) is bad
+    result = fitted(*overlaps)
+    assert lowest_overlap(result) == (f"c{len(overlaps) - 1}", overlaps[-1])
+    assert is_bad_fit(result) is bad
+    assert any(text.startswith("Fit ") for text in alerts(run(fits=(result,)))) is bad
 
 
 def test_a_small_synthesis_may_overlap_less():
-    own = fitted(0.6, -0.2)
-    assert is_bad_fit(own)
-    small = [data.model_copy(update={"n": 10}) for data in own.datasets[1:]]
-    assert not is_bad_fit(own.model_copy(update={"datasets": (own.datasets[0], *small)}))
+    result = fitted(0.6, -0.2)
+    assert is_bad_fit(result)
+    small = [data.model_copy(update={"n": 10}) for data in result.datasets[1:]]
+    assert not is_bad_fit(result.model_copy(update={"datasets": (result.datasets[0], *small)}))
     assert overlap_marks(0.5)[0] < 0.2

@@ -33,34 +33,34 @@ def anchors(page: str) -> list[str | None]:
 
 
 def test_all_parts_in_order(page: str) -> None:
-    found = anchors(page)
-    assert found[:5] == ANCHORS
-    assert found[5:-3] == [
+    parts = anchors(page)
+    assert parts[:5] == ANCHORS
+    assert parts[5:-3] == [
         "risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks",
         "further-risk",
     ]  # fmt: skip
-    assert found[-3:] == ["run", "figures", "reading"]
+    assert parts[-3:] == ["run", "figures", "reading"]
     folded = [a for a in Page(page).all("details") if a.get("class") == "part"]
-    assert len(folded) == len(found) - 3  # verdict, variables and pairs are seen at once
+    assert len(folded) == len(parts) - 3  # verdict, variables and pairs are seen at once
 
 
 def test_names_and_labels_never_become_elements(page: str) -> None:
     assert EVIL not in page
     assert "\u202e" not in page  # would turn text around
-    own = Page(page)
-    assert len(own.all("script")) == 2
-    for tag, attrs in own.elements:
+    parsed = Page(page)
+    assert len(parsed.all("script")) == 2
+    for tag, attrs in parsed.elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"], tag
 
 
 def test_every_picture_is_named_and_every_table_captioned(page: str) -> None:
-    own = Page(page)
-    pictures = own.all("svg")
+    parsed = Page(page)
+    pictures = parsed.all("svg")
     assert pictures
     assert all(attrs["role"] == "img" for attrs in pictures)
-    assert len(own.all("desc")) == len(pictures)
-    assert len(own.all("caption")) == len(own.all("table"))
-    ids = [attrs["id"] for _, attrs in own.elements if "id" in attrs]
+    assert len(parsed.all("desc")) == len(pictures)
+    assert len(parsed.all("caption")) == len(parsed.all("table"))
+    ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
@@ -89,10 +89,10 @@ def test_a_page_stays_small_for_wide_files() -> None:
     big = pair(*NAMES[:2]).model_copy(
         update={"rows": labels, "columns": labels, "original": counts, "synthetic": counts}
     )
-    own = run(
+    record = run(
         distributions=tuple(wide.model_copy(update={"variable": name}) for name in names),
         tables=tables(*(table(*two, s_pmse=3.14) for two in every)),
         pairs=tuple(big.model_copy(update={"variables": two}) for two in every[:300]),
         risk=RiskResult(),
     )
-    assert len(build_report(own).encode("utf-8")) < 6e6
+    assert len(build_report(record).encode("utf-8")) < 6e6

@@ -74,20 +74,20 @@ def panel(**changes: Any) -> PanelResult:
 
 
 def replicated(unique: float = 0.3) -> ReplicatedCareers:
-    own = Replication(
+    row = Replication(
         n_synthetic=200, n_unique=40, unique=unique, in_data=0.6, uniques_replicated=0.2
     )
-    return ReplicatedCareers(n=100, n_periods=3, uniques=40, shared=0.6, twins=0.1, datasets=(own,))
+    return ReplicatedCareers(n=100, n_periods=3, uniques=40, shared=0.6, twins=0.1, datasets=(row,))
 
 
 def record(
-    own: PanelResult | None = None, careers: ReplicatedCareers | None = None, **facts: Any
+    result: PanelResult | None = None, careers: ReplicatedCareers | None = None, **facts: Any
 ) -> Record:
     who = PanelEntry(
         form="long", person="id", time="year", career="state", persons=100, periods=3
     )  # fmt: skip
     return run(
-        panel=panel() if own is None else own,
+        panel=panel() if result is None else result,
         risk=RiskResult(careers=careers or replicated(), units="persons"),
         facts=manifest(panel=who, **facts),
     )
@@ -97,13 +97,13 @@ def test_of_many_states_the_largest_are_shown_and_the_others_together() -> None:
     labels = tuple(f"s{k}" for k in range(14))
     row = (*((0.05,) * 14), 0.1, 0.2)
     heads = shares(headcounts=(row,) * 3)
-    own = sequences(
+    result = sequences(
         states=(*labels, "(other states)", "(absent)"),
         original=heads,
         synthetic=heads,
         sample=((0, 13, 15),),
     )
-    shown = shown_states(own, PERIODS)
+    shown = shown_states(result, PERIODS)
     assert shown.states == (*labels[:9], "(other states)", "(absent)")
     assert shown.original[0] == pytest.approx([0.05] * 9 + [0.05 * 5 + 0.1, 0.2])
     assert shown.sample == ((0, 9, 10),)
@@ -114,11 +114,11 @@ def test_of_many_states_the_largest_are_shown_and_the_others_together() -> None:
 
 
 def test_careers_are_matched_by_the_options_of_the_model_or_of_their_variable() -> None:
-    """Which is told, as it makes copies; without careers there is nothing to match."""
+    """The page reports it, as it makes copies; without careers there is nothing to match."""
     chain = (step("state", model="career"),)
-    own = {"variables": {"state": {"options": {"match": True}}}}
-    assert was_matched(record(config=own, chain=chain))
-    assert not was_matched(record(config=own, chain=()))
+    by_variable = {"variables": {"state": {"options": {"match": True}}}}
+    assert was_matched(record(config=by_variable, chain=chain))
+    assert not was_matched(record(config=by_variable, chain=()))
     usual = {"models": {"career": {"match": True}}}
     off = {**usual, "variables": {"state": {"options": {"match": False}}}}
     assert not was_matched(record(config=off, chain=chain))
@@ -127,5 +127,5 @@ def test_careers_are_matched_by_the_options_of_the_model_or_of_their_variable() 
 def test_the_wide_form_names_periods_by_its_columns() -> None:
     columns = ("Jul.93", "Aug.93", "Sep.93")
     assert period_names(record(), sequences()) == PERIODS
-    own = record(chain=(step("state", columns=columns),))
-    assert period_names(own, sequences()) == columns
+    wide = record(chain=(step("state", columns=columns),))
+    assert period_names(wide, sequences()) == columns

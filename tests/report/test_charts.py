@@ -55,7 +55,7 @@ def test_what_the_policy_forbids_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "count", "found"),
+    ("low", "high", "count", "expected"),
     [
         (0, 1, 5, (0, 0.2, 0.4, 0.6, 0.8, 1)),
         (0, 10, 2, (0, 5, 10)),
@@ -65,5 +65,5 @@ def test_what_the_policy_forbids_is_refused(name: str) -> None:
         (0.013, 0.0131, 2, (0.013, 0.01305, 0.0131)),
     ],
 )
-def test_ticks_are_round(low: float, high: float, count: int, found: tuple[float, ...]) -> None:
-    assert ticks(low, high, count=count) == pytest.approx(found)
+def test_ticks_are_round(low: float, high: float, count: int, expected: tuple[float, ...]) -> None:
+    assert ticks(low, high, count=count) == pytest.approx(expected)

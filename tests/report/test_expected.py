@@ -28,8 +28,8 @@ from tests.report.utility_examples import manifest, run
 def test_sizes_and_kind_of_synthesis_decide(
     n_synthetic: Any, proper: bool, expected: Expected
 ) -> None:
-    own = run(n_synthetic=n_synthetic, proper=proper)
-    assert expected_of(own) == expected
+    record = run(n_synthetic=n_synthetic, proper=proper)
+    assert expected_of(record) == expected
     assert ("new parameters" in expected.sentence) is proper
 
 
@@ -52,5 +52,5 @@ def test_distances_are_worded_by_what_a_new_sample_shows() -> None:
 
 def test_without_utility_the_manifest_decides() -> None:
     facts = manifest(config={"proper": True}, rows=50)
-    own = Record(facts, CheckResults(risk=RiskResult(), failed={}))
-    assert expected_of(own) == Expected(1.5, 1.5, True)
+    record = Record(facts, CheckResults(risk=RiskResult(), failed={}))
+    assert expected_of(record) == Expected(1.5, 1.5, True)

@@ -21,9 +21,9 @@ from tests.report.utility_examples import manifest, utility
 
 def run(risk: RiskResult | None = None, **facts: Any) -> Record:
     """Return a run with utility and, computed, risk."""
-    own, found = risk_examples.risk() if risk is None else risk, utility()
-    failed = {**own.failed, **found.failed}
-    return Record(manifest(**facts), CheckResults(risk=own, utility=found, failed=failed))
+    risks, use = risk_examples.risk() if risk is None else risk, utility()
+    failed = {**risks.failed, **use.failed}
+    return Record(manifest(**facts), CheckResults(risk=risks, utility=use, failed=failed))
 
 
 # Limits, failures, copies.
@@ -37,12 +37,12 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     assert isinstance(first, Chart)
     assert (first.title, first.word) == ("A person in the data", "fail")
     assert first.reads.startswith("Unique records that occur in the synthetic data: 100; limit ")
-    told = next(note for note in of_kind(section, Note) if note.tone == "alert")
-    assert (told.tone, told.start) == ("alert", "A person in the data: fail.")
-    assert "100 of 100 records that are unique by pay" in told.text
+    alert = next(note for note in of_kind(section, Note) if note.tone == "alert")
+    assert (alert.tone, alert.start) == ("alert", "A person in the data: fail.")
+    assert "100 of 100 records that are unique by pay" in alert.text
 
 
-# What no line of the verdict says.
+# What no line of the verdict contains.
 
 
 # What was not measured.
@@ -52,13 +52,13 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
 
 
 def test_every_figure_of_utility_and_risk_is_in_one_table() -> None:
-    own = run()
-    (found,) = of_kind(figures_section(own), DataTable)
-    assert len(found.rows) == len(own.results.figures)
-    assert all(len(row) == len(found.columns) == len(found.forms) for row in found.rows)
-    by_name = {row[0]: row for row in reversed(found.rows)}
+    record = run()
+    (listing,) = of_kind(figures_section(record), DataTable)
+    assert len(listing.rows) == len(record.results.figures)
+    assert all(len(row) == len(listing.columns) == len(listing.forms) for row in listing.rows)
+    by_name = {row[0]: row for row in reversed(listing.rows)}
     assert by_name["differential confidentiality"][1] == "scenario 1 (job)"
-    assert not any("{record" in str(row[-1]) for row in found.rows)
+    assert not any("{record" in str(row[-1]) for row in listing.rows)
 
 
 # What was run.

@@ -66,14 +66,14 @@ def page_of(html: str) -> tuple[str, Page]:
 
 
 def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
-    drawn, left = {}, set()
+    drawn, empty = {}, set()
     for name in MADE:
         try:
             drawn[name] = made(name)[0].plot()
         except DataError as error:
             assert "nothing to draw" in str(error)
-            left.add(name)
-    assert left == {
+            empty.add(name)
+    assert empty == {
         "regression", "no line", "negative", "reproduced", "suggestion",
         "no suggestion", "utility, pairs",
     }  # fmt: skip
@@ -97,11 +97,11 @@ def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """Return a small run, of a mapping with a number as its seed."""
-    place, draws = tmp_path_factory.mktemp("run"), np.random.default_rng(0)
+    folder, draws = tmp_path_factory.mktemp("run"), np.random.default_rng(0)
     people = pd.DataFrame({"age": draws.integers(0, 40, 120), "sex": draws.choice(["f", BAD], 120)})
-    people.assign(ill=draws.choice(["no", "yes"], 120)).to_csv(place / "people.csv", index=False)
+    people.assign(ill=draws.choice(["no", "yes"], 120)).to_csv(folder / "people.csv", index=False)
     content = {
-        "data": {"path": str(place / "people.csv")}, "output": {"directory": str(place / "out")},
+        "data": {"path": str(folder / "people.csv")}, "output": {"directory": str(folder / "out")},
         "random_key": "none", "workers": 1, "checks": {"propensity": False, "keys": ["age", "sex"],
         "target": "ill"}, "limits": {"cap": 0.01},
     }  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     assert "cap = " in repr(done.checks.summary)
 
 
-def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
+def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_key(
     done: RunResult, tmp_path: Path
 ) -> None:
     first = done.datasets[0].read_bytes()
@@ -179,7 +179,7 @@ def test_names_of_the_data_can_do_nothing() -> None:
     assert shown.all("script")
 
 
-def test_long_tables_are_cut_and_draws_stay_untold() -> None:
+def test_long_tables_are_cut_and_draws_stay_hidden() -> None:
     text = repr(several(500))
     assert "and 488 more rows" in text
     assert len(text.splitlines()) <= 20
@@ -215,9 +215,9 @@ def test_many_variables_do_not_swell_a_notebook() -> None:
     draws = np.random.default_rng(1)
     wide = pd.DataFrame({f"variable {i}": draws.choice([*"abc"], 60) for i in range(22)})
     few = ALL_OFF | {"one_way": True, "two_way": True}
-    found = check(wide, wide.iloc[:50], settings=few).utility
-    assert len(found._repr_html_()) < LARGEST
-    assert "12 of the 22 variables" in found.plot().charts[0].summary
+    utility = check(wide, wide.iloc[:50], settings=few).utility
+    assert len(utility._repr_html_()) < LARGEST
+    assert "12 of the 22 variables" in utility.plot().charts[0].summary
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -249,5 +249,5 @@ def acts(page: Page) -> bool:
     """Whether a page asks something of a browser, or does more than show."""
     attributes = {name for _, attrs in page.elements for name in attrs}
     tags = {tag for tag, _ in page.elements} & {"script", "img", "iframe", "object"}
-    asked = {name for name in attributes if name.startswith("on")}
-    return bool(tags | asked | attributes & {"src", "href", "style"})
+    handlers = {name for name in attributes if name.startswith("on")}
+    return bool(tags | handlers | attributes & {"src", "href", "style"})

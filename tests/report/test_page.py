@@ -48,10 +48,10 @@ def hash_of(text: str) -> str:
 
 
 def test_nothing_from_data_becomes_an_element():
-    found = Page(page(data={"x": EVIL}, subtitle=EVIL))
-    assert len(found.all("script")) == 2
-    assert not [text for text in found.text("script") if text.startswith("alert")]
-    assert EVIL in found.text("h1")[0]
+    parsed = Page(page(data={"x": EVIL}, subtitle=EVIL))
+    assert len(parsed.all("script")) == 2
+    assert not [text for text in parsed.text("script") if text.startswith("alert")]
+    assert EVIL in parsed.text("h1")[0]
 
 
 def test_policy_lets_in_only_the_own_style_and_script():
@@ -84,23 +84,23 @@ def test_script_puts_no_data_into_markup():
 
 def test_tables_have_captions_scopes_and_raw_values():
     text = fragment(TABLE)
-    found = Page(text)
-    assert found.text("caption") == [f"Table of {EVIL}"]
-    assert [attrs["scope"] for attrs in found.all("th")] == ["col"] * 3 + ["row"] * 2
-    assert [attrs.get("data-raw") for attrs in found.all("td")] == ["1234", "0.0001", None, "0.2"]
-    assert found.text("td") == ["1,234", "<0.001", "–", "0.200"]
-    assert found.text("span") == ["needs attention:"]
-    assert [attrs.get("class") for attrs in found.all("tr")] == [None, None, "attention"]
+    parsed = Page(text)
+    assert parsed.text("caption") == [f"Table of {EVIL}"]
+    assert [attrs["scope"] for attrs in parsed.all("th")] == ["col"] * 3 + ["row"] * 2
+    assert [attrs.get("data-raw") for attrs in parsed.all("td")] == ["1234", "0.0001", None, "0.2"]
+    assert parsed.text("td") == ["1,234", "<0.001", "–", "0.200"]
+    assert parsed.text("span") == ["needs attention:"]
+    assert [attrs.get("class") for attrs in parsed.all("tr")] == [None, None, "attention"]
 
 
 def test_page_has_landmarks_and_a_way_past_them():
-    found = Page(page())
-    assert found.all("html")[0]["lang"] == "en"
-    assert len(found.all("main")) == len(found.all("nav")) == len(found.all("header")) == 1
-    assert found.all("a")[0] == {"class": "skip", "href": "#content"}
-    assert found.all("section")[0]["aria-labelledby"] == "all-title"
-    links = [attrs["href"] for attrs in found.all("a")]
-    ids = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
+    parsed = Page(page())
+    assert parsed.all("html")[0]["lang"] == "en"
+    assert len(parsed.all("main")) == len(parsed.all("nav")) == len(parsed.all("header")) == 1
+    assert parsed.all("a")[0] == {"class": "skip", "href": "#content"}
+    assert parsed.all("section")[0]["aria-labelledby"] == "all-title"
+    links = [attrs["href"] for attrs in parsed.all("a")]
+    ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert {link[1:] for link in links} <= set(ids)
     assert len(ids) == len(set(ids))
 

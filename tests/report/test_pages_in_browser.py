@@ -74,18 +74,18 @@ const faults = [];
 for (const frame of document.querySelectorAll("svg")) {
   const edge = frame.getBoundingClientRect(), boxes = [];
   for (const words of frame.querySelectorAll("text:not(.cell)")) {
-    const box = words.getBoundingClientRect(), said = (words.lastChild || words).textContent;
-    if (!box.width || !said.trim() || !words.checkVisibility()) continue;
+    const box = words.getBoundingClientRect(), label = (words.lastChild || words).textContent;
+    if (!box.width || !label.trim() || !words.checkVisibility()) continue;
     if (box.left < edge.left - 1 || box.right > edge.right + 1 || box.top < edge.top - 1
-        || box.bottom > edge.bottom + 1) faults.push("picture: " + said);
-    boxes.push([box, said]);
+        || box.bottom > edge.bottom + 1) faults.push("picture: " + label);
+    boxes.push([box, label]);
   }
   boxes.sort(([a], [b]) => a.top - b.top);
-  boxes.forEach(([a, said], i) => {
+  boxes.forEach(([a, label], i) => {
     for (let j = i + 1; j < boxes.length && boxes[j][0].top < a.bottom - 4; j++) {
       const [b, other] = boxes[j];
       if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2)
-        faults.push("overlap: " + said + " and " + other);
+        faults.push("overlap: " + label + " and " + other);
     }
   });
 }
@@ -101,8 +101,8 @@ return faults;
 
 def of_files():
     """Return the record of a file that somebody else made, with labels."""
-    own = run(risk=risk_examples.risk())
-    return Record(manifest(chain=(), config={"version": 2, "variables": LABELS}), own.results)
+    record = run(risk=risk_examples.risk())
+    return Record(manifest(chain=(), config={"version": 2, "variables": LABELS}), record.results)
 
 
 def comparisons(where):
@@ -116,13 +116,13 @@ def comparisons(where):
     limits = {"cap": 0.35, "mean_two_way": 1.2}
     yield "comparison", comparison_page(runs(where / "a", points))
     front = runs(where / "b", points, limits=limits)
-    for place in range(3):
-        front = changed(front, place, exceeded=("limits.cap: CAP is 0.4, above 0.35",))
+    for number in range(3):
+        front = changed(front, number, exceeded=("limits.cap: CAP is 0.4, above 0.35",))
     yield "frontier", comparison_page(front, failed={"min_leaf=1": ["no leaf"]})
 
 
 LINES = {"original_lines": ((0, 0, 0), (1, 0, 0)), "synthetic_lines": ((0, 0, 2),)}
-LABELS = {name: {"label": f"What was said about {name[:8]}"} for name in NAMES}
+LABELS = {name: {"label": f"What was asked about {name[:8]}"} for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -181,14 +181,14 @@ def faults(driver, *, rules=False, contrast=False):
     """Return what is wrong with what is seen of a page; the look at contrasts takes it apart."""
     wide = "const d = document.documentElement; return d.scrollWidth - d.clientWidth"
     requests = "return performance.getEntriesByType('resource').map((e) => 'request: ' + e.name)"
-    found = [*driver.execute_script(CUT), *driver.execute_script(requests)]
-    found += ["wider than the screen"] * (driver.execute_script(wide) > 1)
+    flaws = [*driver.execute_script(CUT), *driver.execute_script(requests)]
+    flaws += ["wider than the screen"] * (driver.execute_script(wide) > 1)
     if (rules or contrast) and (script := axe_script()):
         driver.execute_script(script)
-        found += driver.execute_async_script(RULES) if rules else []
-        found += driver.execute_async_script(CONTRAST) if contrast else []
+        flaws += driver.execute_async_script(RULES) if rules else []
+        flaws += driver.execute_async_script(CONTRAST) if contrast else []
     logged = driver.get_log("browser")
-    return found + [line["message"] for line in logged if line["level"] in ("SEVERE", "WARNING")]
+    return flaws + [line["message"] for line in logged if line["level"] in ("SEVERE", "WARNING")]
 
 
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
@@ -196,13 +196,13 @@ def test_every_kind_of_page_is_right_on_every_screen(chromium, pages, width, dar
     """All rules once, on the phone; contrasts in light and in dark; all parts are open."""
     where, names = pages
     whole, contrast = (width, dark) == LOOKS[-1], (width, dark) in (LOOKS[0], LOOKS[-1])
-    found = {}
+    flaws = {}
     for name in names:
         look_at(chromium, where / f"{name}.html", width=width, dark=dark)
-        found[name] = faults(chromium)
+        flaws[name] = faults(chromium)
         open_all(chromium)
-        found[name] += faults(chromium, rules=whole, contrast=contrast)
-    assert {name: what for name, what in found.items() if what} == {}
+        flaws[name] += faults(chromium, rules=whole, contrast=contrast)
+    assert {name: what for name, what in flaws.items() if what} == {}
 
 
 def test_the_verdict_is_on_the_first_screen_and_links_open_what_is_folded(chromium, pages):
@@ -226,9 +226,9 @@ def test_a_pair_that_is_chosen_is_in_view(chromium, pages):
     box = "const b = document.getElementById('pair-view').getBoundingClientRect(); return [b.top, "
     from selenium.webdriver.support.wait import WebDriverWait
 
-    places = box + "innerHeight - b.bottom]"
-    WebDriverWait(chromium, 60).until(lambda driver: min(driver.execute_script(places)) >= -1)
-    top, height = chromium.execute_script(places)
+    margins = box + "innerHeight - b.bottom]"
+    WebDriverWait(chromium, 60).until(lambda driver: min(driver.execute_script(margins)) >= -1)
+    top, height = chromium.execute_script(margins)
     assert top >= -1
     assert height >= -1
 
@@ -250,11 +250,11 @@ def test_faults_are_found(chromium, pages):
       console.error("a control");
     """)
     open_all(chromium)
-    found = "\n".join(faults(chromium, rules=True, contrast=True))
+    flaws = "\n".join(faults(chromium, rules=True, contrast=True))
     for words in ("picture: ", "overlap: ", "text: Synthetic", "a control", "Security Policy"):
-        assert words in found
+        assert words in flaws
     if not axe_script():
         pytest.skip(NO_AXE)
     for words in ("color-contrast: ", "image-alt", "label: ", "contrast: rgb(221, 221, 221) on "):
-        assert words in found
-    assert "on rgb(119, 119, 119)" in found  # a cell of a map
+        assert words in flaws
+    assert "on rgb(119, 119, 119)" in flaws  # a cell of a map

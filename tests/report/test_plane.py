@@ -15,14 +15,14 @@ def drawn(*spots: Spot, risk: Axis = RISK, loss: Axis = LOSS, **changes: Any) ->
     return plane(spots, risk=risk, loss=loss, title="Plane", description="d", **changes)
 
 
-def places(picture: str, look: str) -> list[tuple[float, float]]:
-    found = re.findall(rf'<circle cx="([\d.]+)" cy="([\d.]+)" r="[\d.]+" class="{look}', picture)
-    return [(float(x), float(y)) for x, y in found]
+def positions(picture: str, look: str) -> list[tuple[float, float]]:
+    circles = re.findall(rf'<circle cx="([\d.]+)" cy="([\d.]+)" r="[\d.]+" class="{look}', picture)
+    return [(float(x), float(y)) for x, y in circles]
 
 
 def test_less_risk_is_further_left_and_less_loss_further_down() -> None:
     picture = drawn(Spot(risk=0.2, loss=3.0), Spot(risk=0.4, loss=1.0))
-    (x1, y1), (x2, y2) = sorted(places(picture, "fill-s1"))
+    (x1, y1), (x2, y2) = sorted(positions(picture, "fill-s1"))
     assert x1 < x2
     assert y1 < y2  # upwards is less in a picture's coordinates
 
@@ -39,12 +39,12 @@ def test_the_frontier_is_a_line_of_steps_to_the_edges() -> None:
 
 def names(picture: str) -> list[tuple[float, float, str, str]]:
     """Return the names within a plane: x, y, anchor and text."""
-    found = re.findall(
+    texts = re.findall(
         r'<text x="([\d.]+)" y="([\d.]+)" class="label" text-anchor="(start|end|middle)" '
         r'aria-hidden="true">((?:setting|left|a)[^<]*)<',
         picture,
     )
-    return [(float(x), float(y), anchor, name) for x, y, anchor, name in found]
+    return [(float(x), float(y), anchor, name) for x, y, anchor, name in texts]
 
 
 def test_names_that_would_hide_each_other_are_left_out_but_in_the_tooltip() -> None:

@@ -1,4 +1,4 @@
-"""What a run leaves, read back: the same page, or one sentence that says why not."""
+"""What a run leaves, read back: the same page, or one sentence with the reason."""
 
 from __future__ import annotations
 
@@ -122,20 +122,20 @@ def test_only_the_public_part_is_for_researchers() -> None:
         "seed": 987654321, "data": {"path": "secret.csv", "delimiter": ";"}, "proper": True,
         "limits": {"cap": 0.5}, "output": {"directory": "x"},
     }  # fmt: skip
-    own = manifest(config=config, notes=("2 records are odd",))
-    public = own.public
+    run_manifest = manifest(config=config, notes=("2 records are odd",))
+    public = run_manifest.public
     written = public.config.model_dump(exclude_defaults=True)
     assert written == {"data": {"delimiter": ";"}, "proper": True}
     assert public.original_rows is None
     config = {"output": {"publish_rows": True, "directory": "x"}}
     assert manifest(config=config).public.original_rows == 100
-    assert public.chain == own.chain
+    assert public.chain == run_manifest.chain
     text = public.model_dump_json()
-    for secret in ("987654321", "secret.csv", "odd", "e86a", "limits"):
-        assert secret not in text
+    for detail in ("987654321", "secret.csv", "odd", "e86a", "limits"):
+        assert detail not in text
 
 
-def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
+def test_a_configuration_that_was_edited_is_refused_without_its_value() -> None:
     with pytest.raises(DataError, match=r"^manifest.json: config.strata does not") as caught:
         _ = manifest(config={"strata": 987654321}).public
     assert "987654321" not in str(caught.value)

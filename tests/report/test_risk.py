@@ -18,7 +18,7 @@ from tests.report.risk_examples import (
 
 
 def numbers(section: Section) -> set[float]:
-    cells = (cell for own in tables(section) for row in own.rows for cell in row)
+    cells = (cell for table in tables(section) for row in table.rows for cell in row)
     return {float(cell) for cell in cells if isinstance(cell, int | float)}
 
 
@@ -27,10 +27,10 @@ def numbers(section: Section) -> set[float]:
 
 def test_tables_are_as_wide_as_their_headings_and_hold_nothing_but_cells() -> None:
     for section in risk_sections(record()):
-        for own in tables(section):
-            assert len(own.columns) == len(own.forms)
-            assert {len(row) for row in own.rows} <= {len(own.columns)}, own.caption
-            cells = [cell for row in own.rows for cell in row]
+        for table in tables(section):
+            assert len(table.columns) == len(table.forms)
+            assert {len(row) for row in table.rows} <= {len(table.columns)}, table.caption
+            cells = [cell for row in table.rows for cell in row]
             assert all(cell is None or isinstance(cell, str | int | float) for cell in cells)
 
 
@@ -56,10 +56,10 @@ def test_every_number_that_matters_is_in_a_table() -> None:
 # Measures without a part of their own.
 
 
-@pytest.mark.parametrize(("low", "is_told"), [(-0.1, False), (0.9, True), (None, False)])
-def test_a_group_that_is_told_apart_is_named(low: float | None, is_told: bool) -> None:
+@pytest.mark.parametrize(("low", "is_named"), [(-0.1, False), (0.9, True), (None, False)])
+def test_a_group_with_a_clear_excess_is_named(low: float | None, is_named: bool) -> None:
     worst = risk().scenarios[0].differential.worst_group
-    own = half(worst_group=worst.model_copy(update={"low": low, "high": 0.95}))
-    section = differential_section(record(own))
+    comparison = half(worst_group=worst.model_copy(update={"low": low, "high": 0.95}))
+    section = differential_section(record(comparison))
     named = [note for note in notes(section, "alert") if note.startswith("In group ")]
-    assert len(named) == is_told
+    assert len(named) == is_named

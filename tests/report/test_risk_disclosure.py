@@ -40,8 +40,8 @@ def dominance(**changes: Any) -> Dominance:
 def test_levels_that_dominate_are_shown_once_with_the_line_that_excludes_them() -> None:
     twice = (dominance(), dominance(dataset=2, share=0.6))
     alone = dominance(key=None, key_rank=None, exclusion=Exclusion(target_level="N"))
-    own = attribute().model_copy(update={"warnings": (*twice, alone)})
-    section = disclosure(attribute=own)
+    result = attribute().model_copy(update={"warnings": (*twice, alone)})
+    section = disclosure(attribute=result)
     assert any("common knowledge" in note for note in notes(section))
     (table,) = [t for t in tables(section) if t.caption.startswith("Levels that dominate")]
     pair, single = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
@@ -63,8 +63,8 @@ def test_keys_that_determine_the_target_are_listed() -> None:
     whole = KeyDetermination(
         keys=("town",), shared=9, determined=9, told=9, guessed=1, chance=0.0001
     )
-    own = determined.model_copy(update={"single": (whole,)})
-    shown = table(disclosure(determined=own), "Keys that determine")
+    result = determined.model_copy(update={"single": (whole,)})
+    shown = table(disclosure(determined=result), "Keys that determine")
     assert shown.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
     assert [whole.model_copy(update=sizes).degree for sizes in (MANY, ALMOST)] == ["yes", "nearly"]
     assert shown.rows[-1][0] == "town, age, sex"

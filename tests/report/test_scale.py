@@ -40,7 +40,7 @@ def evidence(value: float | None = 0.1, **fields: object) -> Evidence:
 
 
 @pytest.mark.parametrize(
-    ("value", "fields", "place"),
+    ("value", "fields", "position"),
     [
         (0.0, {}, START),  # reveals nothing
         (1.0, {}, 1.0),  # reveals everything
@@ -57,9 +57,9 @@ def evidence(value: float | None = 0.1, **fields: object) -> Evidence:
     ],
 )
 def test_new_sample_limit_and_original_have_fixed_places(
-    value: float, fields: dict[str, object], place: float
+    value: float, fields: dict[str, object], position: float
 ) -> None:
-    assert positions_of(evidence(value, **fields)).value == pytest.approx(place)
+    assert positions_of(evidence(value, **fields)).value == pytest.approx(position)
 
 
 def test_ends_are_named_by_what_is_there() -> None:
@@ -102,9 +102,9 @@ def test_a_picture_is_named_with_its_figures_and_its_marks_are_at_their_places()
     (dot,) = root.findall("circle")
     (band,) = [line for line in root.findall("line") if "band" in (line.get("class") or "")]
     (limit,) = [line for line in root.findall("line") if "bad" in (line.get("class") or "")]
-    places = [(float(x or 0) - 6) / 268 for x in
+    positions = [(float(x or 0) - 6) / 268 for x in
               (band.get("x1"), dot.get("cx"), band.get("x2"), limit.get("x1"))]  # fmt: skip
-    assert places == pytest.approx([START, 0.25, LIMIT, LIMIT], abs=1e-3)
+    assert positions == pytest.approx([START, 0.25, LIMIT, LIMIT], abs=1e-3)
 
 
 # Files and runs.
@@ -117,9 +117,9 @@ def thirds(n: int) -> list[pd.DataFrame]:
 
 def of_files(original: pd.DataFrame, made: pd.DataFrame, control: pd.DataFrame | None) -> Record:
     settings = {"attacks": False}
-    found = check(original, made, control, declared=DECLARED, only="risk", settings=settings)
+    results = check(original, made, control, declared=DECLARED, only="risk", settings=settings)
     alone = check(original, made, declared=DECLARED, only="utility")  # without a holdout
-    return Record(manifest(chain=()), found.model_copy(update={"utility": alone.utility}))
+    return Record(manifest(chain=()), results.model_copy(update={"utility": alone.utility}))
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +182,8 @@ def test_the_first_screen_is_short_and_hides_no_warning(
         warned = kind in ("all warnings", "a control that was fitted")
         assert ("Warning:" in words) == warned, kind
     # a control: the sentences of the tests alone have more
-    told = " ".join(line.sentence for line in records["the original"].verdict.lines).split()
-    assert len(told) + len(seen(records["the original"])) > MOST_WORDS
+    sentences = " ".join(line.sentence for line in records["the original"].verdict.lines).split()
+    assert len(sentences) + len(seen(records["the original"])) > MOST_WORDS
     for part in ("3 limits exceeded", "files changed", "30 columns not compared", "missing"):
         assert part in " ".join(seen(records["all warnings"]))
 

@@ -80,12 +80,12 @@ def use(**changes: Any) -> Record:
 
 
 def no_ratio() -> Any:
-    own = propensity().datasets[0].model_copy(update={"s_pmse": None, "z_pmse": None})
-    return propensity(interactions=2, datasets=(own,), n_synthetic=(100,))
+    values = propensity().datasets[0].model_copy(update={"s_pmse": None, "z_pmse": None})
+    return propensity(interactions=2, datasets=(values,), n_synthetic=(100,))
 
 
 def failed() -> Record:
-    own = risk_examples.risk(
+    risks = risk_examples.risk(
         scenarios=(), inference=(), replicated=None, nearest=None, attacks=None, further={},
         failed={"train-holdout test": "too few records", "inference (pay)": "too many levels"},
         notes=("the control has other columns",),
@@ -95,7 +95,7 @@ def failed() -> Record:
         tables=None, distributions=(), pairs=(), propensity=(), distance=None, fits=(),
         failed=lost | {"column 'a'": "is a number"}, notes=("dataset 2 has other levels",),
     )  # fmt: skip
-    results = CheckResults(risk=own, utility=use, failed=own.failed | use.failed)
+    results = CheckResults(risk=risks, utility=use, failed=risks.failed | use.failed)
     return Record(manifest(), results, ("limits.cap: CAP is 0.3",), changes=("it has changed",))
 
 
@@ -131,7 +131,7 @@ REPORTS: dict[str, Callable[[], Record]] = {
     ),
     "careers off": lambda: use(facts=careers.record().manifest),
 }
-SAID = {
+DECLARED = {
     "age": {"label": "Age in years", "unit": "years", "level_labels": {"59": "59 or more"}},
     "job": {"levels": ["none", "some", "9", "10", "11"], "level_labels": {"9": "part time"}},
     "pay": {"missing": ["-8.0", "-9"], "level_labels": {"-8": "refused", "-9": "not asked"}},
@@ -149,21 +149,21 @@ def datasets(folder: Path, numbers: tuple[int, ...] = (1, 2)) -> Path:
     return books.write(folder, *(books.frame(number) for number in numbers))
 
 
-KEPT = (books.STEPS[0].model_copy(update={"kept": True}), *books.STEPS[1:])
-OWN = (books.STEPS[0], books.step("age", "numeric", "own.model"), *books.STEPS[2:])
-PLAIN = [panels.redrawn(own, trees=panels.EVEN) for own in panels.LONG]
+PARTIAL = (books.STEPS[0].model_copy(update={"kept": True}), *books.STEPS[1:])
+PLUGIN = (books.STEPS[0], books.step("age", "numeric", "own.model"), *books.STEPS[2:])
+PLAIN = [panels.redrawn(entry, trees=panels.EVEN) for entry in panels.LONG]
 MIXED = [*panels.LONG[:2], panels.redrawn(panels.LONG[2], trees=panels.EVEN), panels.LONG[3]]
 CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "a table": lambda folder: books.told(datasets(folder), output={}),
-    "a table with words, rules and strata": lambda folder: books.told(
-        datasets(folder), variables=SAID, strata=["sex"], forbid=["age < 18 and job == 'some'"],
+    "a table": lambda folder: books.codebook(datasets(folder), output={}),
+    "a table with words, rules and strata": lambda folder: books.codebook(
+        datasets(folder), variables=DECLARED, strata=["sex"], forbid=["age < 18 and job == 'some'"],
         rules=[{"if": "age < 30", "then": {"job": "none"}}],
     ),
-    "many proper datasets": lambda folder: books.told(datasets(folder, (*range(1, 22),)),
+    "many proper datasets": lambda folder: books.codebook(datasets(folder, (*range(1, 22),)),
                                                       proper=True),
-    "one dataset, partly copied": lambda folder: books.told(datasets(folder, (1,)), KEPT),
-    "two datasets, partly copied": lambda folder: books.told(datasets(folder), KEPT),
-    "a model of another package": lambda folder: books.told(datasets(folder), OWN),
+    "one dataset, partly copied": lambda folder: books.codebook(datasets(folder, (1,)), PARTIAL),
+    "two datasets, partly copied": lambda folder: books.codebook(datasets(folder), PARTIAL),
+    "a model of another package": lambda folder: books.codebook(datasets(folder), PLUGIN),
     "a long panel": panels.long_codebook,
     "a long panel, mixed trees": lambda folder: panels.long_codebook(folder, MIXED, **IMPOSED),
     "a long panel, plain trees": lambda folder: panels.long_codebook(folder, PLAIN, output={}),
@@ -227,14 +227,14 @@ if __name__ == "__main__":
 
 def test_pages_show_what_the_file_has() -> None:
     """Scenes that differ are listed."""
-    kept = {
+    expected = {
         head: [line.removeprefix("  ") for line in lines]
         for head, *lines in (
             block.split("\n")
             for block in FILE.read_text(encoding="utf-8").strip("\n").split("\n\n")
         )
     }
-    kept = {scene: lines for scene, lines in kept.items() if KINDS[scene.partition(":")[0]]}
+    expected = {scene: lines for scene, lines in expected.items() if KINDS[scene.partition(":")[0]]}
     shown = dict(blocks())
-    assert [*kept] == [*shown]
-    assert {scene: lines for scene, lines in shown.items() if lines != kept[scene]} == {}
+    assert [*expected] == [*shown]
+    assert {scene: lines for scene, lines in shown.items() if lines != expected[scene]} == {}

@@ -56,8 +56,8 @@ def step(name: str, **changes: Any) -> StepEntry:
 
 def chain() -> tuple[StepEntry, ...]:
     return tuple(
-        step(name, kind="numeric" if name == "age" else "categorical", predictors=NAMES[:place])
-        for place, name in enumerate(NAMES)
+        step(name, kind="numeric" if name == "age" else "categorical", predictors=NAMES[:index])
+        for index, name in enumerate(NAMES)
     )
 
 
@@ -82,10 +82,10 @@ def table(*names: str, s_pmse: float | None, **changes: Any) -> TableRow:
 def tables(*rows: TableRow) -> TableUtility:
     """Return rows as the tables of two datasets; those of the example where there are none."""
     pairs = [
-        table(*pair, s_pmse=0.5 + 2.5 * place, p=0.001, p_vw=0.0002)
-        for place, pair in enumerate(combinations(NAMES, 2))
+        table(*pair, s_pmse=0.5 + 2.5 * index, p=0.001, p_vw=0.0002)
+        for index, pair in enumerate(combinations(NAMES, 2))
     ]
-    single = [table(name, s_pmse=1.1 + place) for place, name in enumerate(NAMES)]
+    single = [table(name, s_pmse=1.1 + index) for index, name in enumerate(NAMES)]
     every = rows or (*single, *pairs)
     return TableUtility(
         rows=tuple(sorted(every, key=lambda row: -(row.s_pmse or 0.0))),
@@ -137,21 +137,21 @@ def pair(*names: str) -> PairTable:
 
 
 def propensity(model: str = "logit", **changes: Any) -> PmseResult:
-    own = PropensityResult(
+    row = PropensityResult(
         pmse=0.01, s_pmse=1.4, z_pmse=2.5, specks=0.1, po50=1.5, u=5000.0, parameters=5,
         share=0.5, converged=True, expected=0.007, deviation=0.001,
     )  # fmt: skip
     content = {
         "model": model, "interactions": 1, "permutations": 0 if model == "logit" else 10,
         "names": NAMES, "n": 100, "n_synthetic": (100, 100),
-        "datasets": (own, own.model_copy(update={"converged": False})),
+        "datasets": (row, row.model_copy(update={"converged": False})),
     }  # fmt: skip
     return PmseResult(**(content | changes))
 
 
 def distance() -> DistanceResult:
-    own = DistanceValues(distance=0.97, cells_original=90, cells_synthetic=95, cells_both=5)
-    return DistanceResult(names=NAMES, groups=5, n=100, n_synthetic=(100, 100), datasets=(own, own))
+    row = DistanceValues(distance=0.97, cells_original=90, cells_synthetic=95, cells_both=5)
+    return DistanceResult(names=NAMES, groups=5, n=100, n_synthetic=(100, 100), datasets=(row, row))
 
 
 def coefficient(name: str, shift: float, error: float = 0.5, **changes: Any) -> Any:
@@ -246,9 +246,9 @@ def run(
     **changes: Any,
 ) -> Record:
     """Return the run; further keywords replace parts of its utility."""
-    found = utility(**changes) if results is None else results
-    own = RiskResult(scenarios=(scenario(),)) if risk is None else risk
+    use = utility(**changes) if results is None else results
+    risks = RiskResult(scenarios=(scenario(),)) if risk is None else risk
     return Record(
         manifest() if facts is None else facts,
-        CheckResults(risk=own, utility=found, panel=panel, failed={}),
+        CheckResults(risk=risks, utility=use, panel=panel, failed={}),
     )

@@ -31,7 +31,7 @@ def rng(seed=1):
 
 
 def people(n=250, seed=1):
-    """Persons that hardly have a double, and a secret that nothing else tells."""
+    """Return persons, nearly all different, with a `secret` independent of all else."""
     draw = rng(seed)
     states = np.where(draw.random(n) < 0.2, draw.integers(1, 3, n), 0)
     return Table(
@@ -96,8 +96,8 @@ def test_rare_success_is_no_failure():
     """Synthetic data that have nothing in common with the real ones: no attack can succeed."""
     far = [f"far {i}" for i in range(40)]
     numbers = [numeric(name, 1e9 + people(seed=4)[name].data) for name in ("age", "pay")]
-    places = [coded(name, np.arange(250) % 40, far) for name in ("town", "street")]
-    made = Table([*numbers, *places, coded("secret", [0] * 250, ["other"])])
+    addresses = [coded(name, np.arange(250) % 40, far) for name in ("town", "street")]
+    made = Table([*numbers, *addresses, coded("secret", [0] * 250, ["other"])])
     result = attack(FITTED, UNSEEN, made)
     assert result["inference"].baseline == 0
     for each in (result[RARE], result["inference"]):
@@ -108,20 +108,20 @@ def test_rare_success_is_no_failure():
 
 
 @pytest.mark.parametrize(("groups", "baseline"), [({}, 0.1), ({"secret": [-2700.0]}, 0.5)])
-def test_a_secret_number_is_guessed_by_its_group_whatever_its_sign(groups, baseline):
+def test_a_sensitive_number_is_guessed_by_its_group_whatever_its_sign(groups, baseline):
     """In tenths where no groups are asked for; about half of the numbers are below the cut."""
 
     def part(seed):
         draw = rng(seed)
-        secret = -draw.gamma(2, 1000, 200) - 1000
-        return Table([numeric("age", draw.integers(0, 90, 200)), numeric("secret", secret)])
+        amounts = -draw.gamma(2, 1000, 200) - 1000
+        return Table([numeric("age", draw.integers(0, 90, 200)), numeric("secret", amounts)])
 
     inference = attack(part(1), part(2), part(3), keys=["age"], groups=groups)["inference"]
     assert inference.baseline == pytest.approx(baseline, abs=0.01)
     assert inference.rate == pytest.approx(baseline, abs=0.1)
 
 
-def test_equally_near_records_link_nobody():
+def test_equally_near_records_link_no_person():
     """By order of the file, both sources would lead to the first record, every time."""
     same = Table(
         [coded("a", [0] * 100, "x"), coded("b", [0] * 100, "x"), coded("c", [0, 1] * 50, "xy")]
@@ -133,8 +133,8 @@ def test_equally_near_records_link_nobody():
 
 def test_guessing_and_linking_have_their_exact_chances():
     """Three quarters of the synthetic secrets are x, two thirds of the true ones."""
-    secret = np.array([0, 0, 1] * 40)
-    fitted = Table([coded("a", secret, "xy"), coded("secret", secret, "xy")])
+    codes = np.array([0, 0, 1] * 40)
+    fitted = Table([coded("a", codes, "xy"), coded("secret", codes, "xy")])
     made = Table([coded("a", [0] * 100, "xy"), coded("secret", [0] * 75 + [1] * 25, "xy")])
     chance = attack(fitted, fitted, made, keys=["a"])["inference"].baseline
     assert chance == pytest.approx(0.75 * 2 / 3 + 0.25 / 3)
@@ -225,23 +225,23 @@ def test_rare_values_are_those_of_anonymeter(seed, expected):
     assert len(rare_values(records, 9, rng())) == 9
 
 
-def slow_mask(values, own):
+def slow_mask(values, reference):
     """Return which values meet the condition that one of them makes."""
-    if isinstance(own, str):
-        return np.array([value == own for value in values])
+    if isinstance(reference, str):
+        return np.array([value == reference for value in values])
     numbers = np.array([np.nan if isinstance(value, str) else value for value in values])
-    return numbers >= own if own > np.nanmedian(numbers) else numbers <= own
+    return numbers >= reference if reference > np.nanmedian(numbers) else numbers <= reference
 
 
 @pytest.mark.parametrize("n_terms", [1, 2, 3])
 def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
-    table, expected, found = people(25, 5), set(), set()
+    table, expected, rare_sets = people(25, 5), set(), set()
     names = sorted(table.names, key=lambda name: not table[name].is_coded)  # labels first
     columns = [["" if value == "-8" else value for value in values_of(table[n])] for n in names]
     for row in range(25):
         masks = [slow_mask(values, values[row]) for values in columns]
         for chosen in combinations(range(5), n_terms):
-            if np.all([masks[place] for place in chosen], axis=0).sum() == 1:
+            if np.all([masks[position] for position in chosen], axis=0).sum() == 1:
                 expected.add((row, *chosen))
     records = SortedRecords(mixed_records([table], table.names, real=1)[0])
     conditions = rare_combinations(records, n_terms, 10**6, 8000, rng())
@@ -250,9 +250,9 @@ def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
     ):
         values = records.codes[variables]
         (row,) = np.flatnonzero(((values >= low[:, None]) & (values <= high[:, None])).all(axis=0))
-        found.add((int(row), *variables.tolist()))
-    assert len(found) == len(conditions)
-    assert found == expected
+        rare_sets.add((int(row), *variables.tolist()))
+    assert len(rare_sets) == len(conditions)
+    assert rare_sets == expected
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
@@ -265,18 +265,18 @@ def test_combinations_single_out_as_often_as_those_of_anonymeter(name):
         return [len(conditions), *successes]
 
     for n_terms in (2, 3):
-        found = [counts(seed, n_terms, 10**6, 2000) for seed in range(SEEDS)]
-        assert_agree(found, *ANONYMETER_COMBINED[name, n_terms])
-    found = [counts(seed, 3, 100, 5000) for seed in range(SEEDS)]
-    assert all(each[0] == 100 for each in found)
-    assert_agree([each[1:] for each in found], *ANONYMETER_FIRST[name])
+        trials = [counts(seed, n_terms, 10**6, 2000) for seed in range(SEEDS)]
+        assert_agree(trials, *ANONYMETER_COMBINED[name, n_terms])
+    trials = [counts(seed, 3, 100, 5000) for seed in range(SEEDS)]
+    assert all(each[0] == 100 for each in trials)
+    assert_agree([each[1:] for each in trials], *ANONYMETER_FIRST[name])
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_guesses_single_out_as_often_as_those_of_anonymeter(name):
     made, fitted, _ = coded_together(name)
-    found = [int(fitted.met_by_one(guesses(made, 3, 200, rng(s))).sum()) for s in range(SEEDS)]
-    assert_agree(found, *ANONYMETER_GUESSED[name])
+    trials = [int(fitted.met_by_one(guesses(made, 3, 200, rng(s))).sum()) for s in range(SEEDS)]
+    assert_agree(trials, *ANONYMETER_GUESSED[name])
 
 
 @pytest.mark.parametrize("block", [1, 7, 10**6])
@@ -310,16 +310,16 @@ def test_neighbours_are_as_near_as_those_of_anonymeter(k, expected):
     ages = np.r_[0, draw.permutation(np.arange(1, 299)), 299]
     columns = [coded(name, draw.integers(0, 4, 300), "wxyz") for name in names[:4]]
     made = Table([*columns, numeric("x", ages)])
-    asked = made.take(draw.permutation(300)[:40]).with_column(coded("a", [0] * 40, "wxyz"))
-    synthetic, targets = mixed_records([made, asked], names, real=1)
-    found = _neighbours(synthetic, targets, names, k, draw)
-    gaps = np.abs(asked["x"].data[:, None] - made["x"].data) / 299
+    queries = made.take(draw.permutation(300)[:40]).with_column(coded("a", [0] * 40, "wxyz"))
+    synthetic, targets = mixed_records([made, queries], names, real=1)
+    neighbours = _neighbours(synthetic, targets, names, k, draw)
+    gaps = np.abs(queries["x"].data[:, None] - made["x"].data) / 299
     for name in names[:4]:
-        gaps += asked[name].data[:, None] != made[name].data
-    distances = np.sort(np.take_along_axis(gaps, found, axis=1), axis=1)
+        gaps += queries[name].data[:, None] != made[name].data
+    distances = np.sort(np.take_along_axis(gaps, neighbours, axis=1), axis=1)
     np.testing.assert_allclose(distances, np.sort(gaps, axis=1)[:, :k], atol=1e-9)
     assert distances.sum() == pytest.approx(expected, abs=1e-4)
-    assert all(len(set(row)) == k for row in found.tolist())
+    assert all(len(set(row)) == k for row in neighbours.tolist())
 
 
 def test_worse_than_guessing_is_weak():

@@ -17,26 +17,26 @@ MISSING = ("", "N")
 
 
 def by_key(keys, targets):
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for key, target in zip(keys, targets, strict=True):
-        found[key].append(target)
-    return found
+        groups[key].append(target)
+    return groups
 
 
 def slow(original, made, keys, target, cuts=None, out=lambda key, level: False, limit=10**9):
-    """Every measure by dictionaries; ``out`` says which keys do not count with which level."""
+    """Every measure by dictionaries; ``out`` excludes keys with some of their levels."""
     known, truth = rows(original, keys, cuts), [t for (t,) in rows(original, [target], cuts)]
     theirs, levels = rows(made, keys, cuts), [t for (t,) in rows(made, [target], cuts)]
-    ours, synthetic, n = by_key(known, truth), by_key(theirs, levels), len(known)
+    real, synthetic, n = by_key(known, truth), by_key(theirs, levels), len(known)
 
     def shows(groups, key):
         return key in groups and len(set(groups[key])) == 1 and not out(key, groups[key][0])
 
     def disclosive(key):
-        return shows(ours, key) and len(ours[key]) <= limit
+        return shows(real, key) and len(real[key]) <= limit
 
     def settled(key):
-        return shows(synthetic, key) and ours[key].count(synthetic[key][0]) <= limit
+        return shows(synthetic, key) and real[key].count(synthetic[key][0]) <= limit
 
     disclosed = [settled(k) and synthetic[k][0] == t for k, t in zip(known, truth, strict=True)]
     sizes = Counter(k for k, hit in zip(known, disclosed, strict=True) if hit).values()
@@ -53,7 +53,7 @@ def slow(original, made, keys, target, cuts=None, out=lambda key, level: False, 
         "max_denom": max(sizes, default=None),
         "mean_denom": sum(sizes) / len(sizes) if sizes else None,
         "base_capd": sum(count**2 for count in Counter(truth).values()) / n**2,
-        "capd": sum(ours[k].count(t) / len(ours[k]) for k, t in pairs) / n,
+        "capd": sum(real[k].count(t) / len(real[k]) for k, t in pairs) / n,
         "caps": sum(
             synthetic[k].count(t) / len(synthetic[k]) for k, t in zip(theirs, levels, strict=True)
         )
@@ -83,13 +83,13 @@ def test_equals_slow_counting(data, keys, target):
         assert_equal(values, slowly)
         assert values.left_out == 0
     figures = {figure.key: figure for figure in result.figures}
-    own = slow(original, original, keys, target)[0]
+    released = slow(original, original, keys, target)[0]
     for name in ("dorig", "dsyn", "in_synthetic", "dis", "disco", "disdio", "dcap", "capd", "caps"):
         value = pytest.approx(np.mean([e[name] for e in expected]))
         assert getattr(result.mean, name) == value
         if name in figures:
             assert figures[name].value == value
-            assert figures[name].original == pytest.approx(own[name])
+            assert figures[name].original == pytest.approx(released[name])
     assert len(figures) == 6
     defined = [e["tcap"] for e in expected if e["tcap"] is not None]
     assert result.mean.tcap == (pytest.approx(np.mean(defined)) if defined else None)
@@ -151,7 +151,7 @@ def test_missing_codes_that_do_not_count(data, use_target, use_keys):
 
 
 def dominated():
-    """60 persons with a "none" that nobody else has, all children with it, ten others."""
+    """Return 60 children, who alone have the work "none", and ten other persons."""
     ages = [5] * 30 + [6] * 30 + list(range(20, 30))
     sex = [0, 1] * 35
     work = [2] * 60 + [0, 1] * 5
@@ -213,12 +213,12 @@ def test_warnings_equal_slow_counting(data, size, share):
         if count > size and priors[best] > share:
             together = sum(k[best] == key[best] and u == t for k, u in hits)
             expected.add((keys[best], key[best], t, together, priors[best]))
-    found = [
+    warnings = [
         (w.key, w.exclusion.key_level, w.exclusion.target_level, w.records, w.prior)
         for w in result.warnings
     ]
-    assert len(found) == len(set(found))
-    assert set(found) == expected
+    assert len(warnings) == len(set(warnings))
+    assert set(warnings) == expected
 
     def rank(level, values):
         counts = Counter(values)
@@ -226,8 +226,8 @@ def test_warnings_equal_slow_counting(data, size, share):
 
     for w in result.warnings:
         assert w.target_rank == rank(w.exclusion.target_level, truth)
-        own = w.key and [key[keys.index(w.key)] for key in known]
-        assert w.key_rank == (own and rank(w.exclusion.key_level, own))
+        key_levels = w.key and [key[keys.index(w.key)] for key in known]
+        assert w.key_rank == (key_levels and rank(w.exclusion.key_level, key_levels))
     assert all(w.share == w.records / len(hits) for w in result.warnings)
 
 
@@ -242,6 +242,6 @@ def test_equals_the_reference(method):
     made = load_reference(f"synthetic_{method}.csv")
     values = attribute(original, made, keys=KEYS, target="EDU").mean
     for name, value in (expected["attrib"] | expected["caps"]).items():
-        found = getattr(values, NAMES.get(name, name.lower().replace("basecapd", "base_capd")))
+        measure = getattr(values, NAMES.get(name, name.lower().replace("basecapd", "base_capd")))
         percent = 1 if name.endswith("denom") else 100
-        assert percent * found == pytest.approx(value, rel=0, abs=1e-9), name
+        assert percent * measure == pytest.approx(value, rel=0, abs=1e-9), name

@@ -10,7 +10,7 @@ from synthesizer import check
 from synthesizer.measures.scenario import Question
 
 ROUNDS = 12
-ASKED = {
+OPTIONS = {
     "keys": ["area", "age", "tenure"],
     "target": "job",
     "settings": {"inference": [Question(sensitive="vote", public=("area", "age"))]},
@@ -42,13 +42,13 @@ def test_targets_that_have_nothing_to_do_with_the_keys_come_to_chance():
     distances = defaultdict(list)
     for _ in range(ROUNDS):
         original, made, control = (without_secrets(people(rng), rng) for _ in range(3))
-        for _, figure in check(original, made, control, **ASKED).figures:
+        for _, figure in check(original, made, control, **OPTIONS).figures:
             if figure.chance is not None and figure.value is not None:
                 distances[figure.name].append(figure.value - figure.chance)
     assert len(distances) >= 18
-    for name, found in distances.items():
-        error = np.std(found, ddof=1) / np.sqrt(len(found))
-        assert abs(np.mean(found)) < 6 * error, name  # of 12 rounds: one in 10,000 of right figures
+    for name, gaps in distances.items():
+        error = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+        assert abs(np.mean(gaps)) < 6 * error, name  # of 12 rounds: one in 10,000 of right figures
         assert error < 0.03, name
 
 
@@ -57,7 +57,7 @@ def test_the_original_as_its_own_copy_comes_to_the_original(seed):
     rng = np.random.default_rng(seed)
     original, control = people(rng), people(rng)
     checked = 0
-    for _, figure in check(original, original, control, **ASKED).figures:
+    for _, figure in check(original, original, control, **OPTIONS).figures:
         if figure.original is not None:
             assert figure.value == pytest.approx(figure.original, abs=1e-9), figure.name
             checked += 1

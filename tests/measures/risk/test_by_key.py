@@ -87,8 +87,8 @@ def test_scores_and_means_equal_slow_counting(data):
         assert (result.original[name], result.baseline[name]) == (
             mean(released[mask]), mean(baseline[mask]),
         )  # fmt: skip
-        for m, own in enumerate(pooled, 1):
-            assert_means(result.row(m, name), own, baseline, mask)
+        for m, values in enumerate(pooled, 1):
+            assert_means(result.row(m, name), values, baseline, mask)
     for row in result.singles:
         assert_means(row, singles[row.dataset - 1], baseline, masks[row.subset])
     last = result.row(len(synthetic))
@@ -152,11 +152,11 @@ def test_keys_whose_levels_multiply_beyond_63_bits():
 def test_a_mask_chooses_rows():
     table = Table([letters("k", [0, 0, 1, 1]), letters("t", [0, 1, 0, 0])])
     mask = np.array([False, False, True, True])
-    asked = {"keys": ["k"], "target": "t", "subsets": {"mine": mask, "none": ~mask & mask}}
-    result = cap(table, [table], **asked)
+    arguments = {"keys": ["k"], "target": "t", "subsets": {"mine": mask, "none": ~mask & mask}}
+    result = cap(table, [table], **arguments)
     assert result.row(1, "mine").zero == 1.0
     assert result.row(1, "none").zero is None
-    less = cap(table, [table], **asked, special_uniques=False)
+    less = cap(table, [table], **arguments, special_uniques=False)
     assert set(less.sizes) == {"all", "uniques", "mine", "none"}
     known = cap(table, [table], keys=["k"], target="t", subsets={"special_uniques": mask})
     assert known.sizes["special_uniques"] == 2
@@ -173,11 +173,11 @@ def test_cap_equals_the_reference():
         assert result.original[subset] == pytest.approx(expected["original"][subset], abs=1e-9)
         assert result.baseline[subset] == pytest.approx(expected["baseline"][subset], abs=1e-9)
         for row in expected["synthetic"]:
-            found = result.row(row["m"], subset)
-            assert found.matched == row[subset]["matched"]
-            assert found.zero == pytest.approx(row[subset]["zero"], abs=1e-9)
-            assert found.undefined == pytest.approx(row[subset]["undefined"], abs=1e-9)
-    # the most special records: the distribution of EDU tells more, chance less (issue 13)
+            cap_row = result.row(row["m"], subset)
+            assert cap_row.matched == row[subset]["matched"]
+            assert cap_row.zero == pytest.approx(row[subset]["zero"], abs=1e-9)
+            assert cap_row.undefined == pytest.approx(row[subset]["undefined"], abs=1e-9)
+    # the most special records: above chance, below the distribution of EDU (issue 13)
     special = next(figure for figure in result.figures if figure.key == "cap_special_uniques")
     marks = special.value, special.baseline, special.chance
     assert marks == pytest.approx((0.0457, 0.1182, 0.0296), abs=5e-5)
@@ -253,16 +253,16 @@ def test_published_significance():
 def test_equals_statsmodels():
     api = pytest.importorskip("statsmodels.api")
     for means in PAPER.values():
-        found = api.OLS(np.array(means), api.add_constant(np.arange(1.0, 11.0))).fit()
+        fit = api.OLS(np.array(means), api.add_constant(np.arange(1.0, 11.0))).fit()
         line = regress_on_m(means)
-        assert (line.intercept, line.slope) == pytest.approx(tuple(found.params), rel=1e-9)
-        assert (line.intercept_error, line.slope_error) == pytest.approx(tuple(found.bse), rel=1e-9)
-        assert (line.intercept_p, line.slope_p) == pytest.approx(tuple(found.pvalues), rel=1e-6)
-        assert line.r2 == pytest.approx(found.rsquared, rel=1e-9)
-        assert line.df == found.df_resid
+        assert (line.intercept, line.slope) == pytest.approx(tuple(fit.params), rel=1e-9)
+        assert (line.intercept_error, line.slope_error) == pytest.approx(tuple(fit.bse), rel=1e-9)
+        assert (line.intercept_p, line.slope_p) == pytest.approx(tuple(fit.pvalues), rel=1e-6)
+        assert line.r2 == pytest.approx(fit.rsquared, rel=1e-9)
+        assert line.df == fit.df_resid
 
 
-def test_what_there_is_not_is_told():
+def test_an_absent_row_is_refused_and_what_has_no_value_is_none():
     people = pd.DataFrame({"town": list("aab"), "ill": ["yes", "no", "no"]})
     with pytest.raises(KeyError, match="there are m = 1 to 2"):
         cap(people, [people] * 2, keys=["town"], target="ill").row(3)
@@ -294,15 +294,15 @@ def slow_row(original, synthetic, keys, target, tau, order):
     mode = max(order, key=lambda value: (truth.count(value), -order.index(value)))
     matched, pairs = 0, []
     for key, value in zip(rows(original, keys), truth, strict=True):
-        found = Counter(pool.get(key, []))
-        if not found:
+        levels = Counter(pool.get(key, []))
+        if not levels:
             continue
         matched += 1
-        top = max(found.values())
-        if top / sum(found.values()) >= tau:
-            pairs.append((min((v for v in found if found[v] == top), key=order.index), value))
-    correct = sum(told == value for told, value in pairs)
-    by_chance = [told == value for told, _ in pairs for _, value in pairs]
+        top = max(levels.values())
+        if top / sum(levels.values()) >= tau:
+            pairs.append((min((v for v in levels if levels[v] == top), key=order.index), value))
+    correct = sum(guess == value for guess, value in pairs)
+    by_chance = [guess == value for guess, _ in pairs for _, value in pairs]
     return {
         "records": len(truth),
         "matched": matched,
@@ -391,13 +391,13 @@ def test_tcap_equals_the_reference(name):
 
 
 def slow_identity(original, made, keys, cuts=None):
-    ours, theirs = Counter(rows(original, keys, cuts)), Counter(rows(made, keys, cuts))
-    unique = [key for key, count in ours.items() if count == 1]
+    real, synthetic = Counter(rows(original, keys, cuts)), Counter(rows(made, keys, cuts))
+    unique = [key for key, count in real.items() if count == 1]
     return (
         len(unique) / original.n_rows,
-        sum(count == 1 for count in theirs.values()) / made.n_rows,
-        sum(key in theirs for key in unique) / original.n_rows,
-        sum(theirs[key] == 1 for key in unique) / original.n_rows,
+        sum(count == 1 for count in synthetic.values()) / made.n_rows,
+        sum(key in synthetic for key in unique) / original.n_rows,
+        sum(synthetic[key] == 1 for key in unique) / original.n_rows,
     )
 
 
@@ -419,9 +419,9 @@ def test_identity_equals_slow_counting(data, keys, cuts):
     means = np.mean(expected, axis=0).tolist()
     assert shares(result.mean) == pytest.approx(means)
     figures = {figure.name: figure for figure in result.figures}
-    own = slow_identity(original, original, keys, cuts)
+    released = slow_identity(original, original, keys, cuts)
     n, n_made = original.n_rows, sum(table.n_rows for table in made)
-    for name, value, mark in zip(("UiO", "UiS", "UiOiS", "repU"), means, own, strict=True):
+    for name, value, mark in zip(("UiO", "UiS", "UiOiS", "repU"), means, released, strict=True):
         figure = figures[name]
         assert (figure.value, figure.original) == (pytest.approx(value), pytest.approx(mark))
         assert figure.n == (n_made if name == "UiS" else n)
@@ -436,14 +436,14 @@ def test_identity_equals_the_reference(method):
     original = load_reference("original.csv")
     expected = expected_values()[method]["ident"]
     values = identity(original, load_reference(f"synthetic_{method}.csv"), keys=KEYS).mean
-    found = dict(zip(("UiO", "UiS", "UiOiS", "repU"), shares(values), strict=True))
-    assert {name: 100 * share for name, share in found.items()} == pytest.approx(
+    measures = dict(zip(("UiO", "UiS", "UiOiS", "repU"), shares(values), strict=True))
+    assert {name: 100 * share for name, share in measures.items()} == pytest.approx(
         expected, rel=0, abs=1e-9
     )
 
 
 def slow_determined(keys, targets):
-    """Shared, determined, told and guessed records, the chance by the sum, the told share."""
+    """Counts (shared, determined, right, guessed), the chance by the sum, the right share."""
     levels = defaultdict(list)
     for key, target in zip(keys, targets, strict=True):
         levels[key].append(target)
@@ -452,11 +452,11 @@ def slow_determined(keys, targets):
     chance = 1.0
     for level in shared:
         chance *= sum((targets.count(t) / len(targets)) ** len(level) for t in set(targets))
-    told = sum(max(level.count(t) for t in level) for level in shared)
+    right = sum(max(level.count(t) for t in level) for level in shared)
     mode = max(sorted(set(targets)), key=targets.count)
     guessed = sum(level.count(mode) for level in shared)
-    share = (told + sum(len(level) == 1 for level in levels.values())) / len(keys)
-    return (sum(len(level) for level in shared), pure, told, guessed), chance, share
+    share = (right + sum(len(level) == 1 for level in levels.values())) / len(keys)
+    return (sum(len(level) for level in shared), pure, right, guessed), chance, share
 
 
 @settings(max_examples=25, deadline=None)
@@ -470,23 +470,23 @@ def test_determined_equals_slow_counting(data):
     result = determined(table, ["a", "b"], "t")
     every = [(a, result.single[0]), (b, result.single[1])]
     every.append((list(zip(a, b, strict=True)), result.together))
-    for keys, found in every:
+    for keys, entry in every:
         expected, chance, _ = slow_determined(keys, t)
-        assert (found.shared, found.determined, found.told, found.guessed) == expected
-        assert found.chance == pytest.approx(chance, rel=1e-9)
+        assert (entry.shared, entry.determined, entry.told, entry.guessed) == expected
+        assert entry.chance == pytest.approx(chance, rel=1e-9)
     assert share_right_by_key(table["a"], table["t"]) == pytest.approx(slow_determined(a, t)[2])
 
 
 def test_large_levels_do_not_underflow():
     halves = np.arange(100_000) % 2
     table = Table([coded("k", halves, "ab"), coded("t", halves, "xy")])
-    (found,) = determined(table, ["k"], "t").single
-    assert 0 < found.chance < 1e-300
-    assert found.by_construction
+    (entry,) = determined(table, ["k"], "t").single
+    assert 0 < entry.chance < 1e-300
+    assert entry.by_construction
 
 
 def test_rules_with_exceptions_are_not_taken_for_construction():
-    """Keys that tell 95 of 100 targets, and few that share a key: that none differs is chance."""
+    """Keys determine 95 of 100 targets; few records share a key, so none differs by chance."""
     rng = np.random.default_rng(4)
     flagged = 0
     for _ in range(50):
@@ -514,9 +514,9 @@ def test_two_keys_that_tell_together_are_named():
 
 
 def test_limits_of_what_is_enough_nearly_and_by_chance():
-    def entry(shared, told, guessed, chance=0.0):
+    def entry(shared, right, guessed, chance=0.0):
         return KeyDetermination(
-            keys=("k",), shared=shared, determined=told, told=told, guessed=guessed, chance=chance
+            keys=("k",), shared=shared, determined=right, told=right, guessed=guessed, chance=chance
         )
 
     assert entry(90, 90, 0).by_construction
@@ -532,6 +532,6 @@ def test_limits_of_what_is_enough_nearly_and_by_chance():
 
 @pytest.mark.parametrize(("n_keys", "pairs"), [(12, 66), (13, 0)])
 def test_pairs_of_up_to_twelve_keys_are_looked_at(n_keys, pairs):
-    keys = [f"k{place}" for place in range(n_keys)]
+    keys = [f"k{number}" for number in range(n_keys)]
     table = Table([coded(name, [0, 1, 1], "ab") for name in (*keys, "t")])
     assert len(determined(table, keys, "t").pairs) == pairs

@@ -42,18 +42,18 @@ def test_the_limit_by_its_definition(pairs, times, confidence):
 def test_equals_slow_counting(data):
     original, synthetic = data
     names = ["a", "b"]
-    ours = Counter(rows(original, names))
+    counts = Counter(rows(original, names))
     seen = [Counter(rows(table, names)) for table in synthetic]
-    found = copied_uniques(original, synthetic, keys=names, control=original)
-    unique = [row for row, count in ours.items() if count == 1]
-    assert (found.uniques, found.pairs) == (len(unique), sum(c == 2 for c in ours.values()))
+    result = copied_uniques(original, synthetic, keys=names, control=original)
+    unique = [row for row, count in counts.items() if count == 1]
+    assert (result.uniques, result.pairs) == (len(unique), sum(c == 2 for c in counts.values()))
     every = [*seen, *([sum(seen, Counter())] if len(seen) > 1 else [])]
-    assert [row.n for row in found.rows] == [other.total() for other in every]
-    assert [row.present for row in found.rows] == [sum(k in o for k in unique) for o in every]
-    assert found.control.present == len(unique)
+    assert [row.n for row in result.rows] == [other.total() for other in every]
+    assert [row.present for row in result.rows] == [sum(k in o for k in unique) for o in every]
+    assert result.control.present == len(unique)
     confidence = 1 - 0.001 / len(every)
-    for row in found.rows:
-        assert row.most == fresh_limit(found.pairs, row.n / original.n_rows, confidence)
+    for row in result.rows:
+        assert row.most == fresh_limit(result.pairs, row.n / original.n_rows, confidence)
 
 
 POPULATIONS = {
@@ -103,7 +103,7 @@ def noisy(frame):
         (PEOPLE, True),
         (PEOPLE.sample(frac=1, replace=True, random_state=1), True),  # a bootstrap: 37 % once
         (PEOPLE.sample(frac=0.1, random_state=1), True),
-        (pd.concat([PEOPLE, PEOPLE]), True),  # nobody is unique in it
+        (pd.concat([PEOPLE, PEOPLE]), True),  # no person is unique in it
         (noisy(PEOPLE), True),
         (pd.concat([OTHERS, PEOPLE.head(40)]), True),
         (OTHERS, False),
@@ -115,38 +115,38 @@ def noisy(frame):
 def test_copies_alarm_and_fresh_samples_do_not(made, is_copy):
     names = list(PEOPLE)
     for several in (made, [OTHERS, made], [made, made]):
-        found = copied_uniques(PEOPLE, several, keys=names)
-        assert (found.alarm is not None) is is_copy
-        assert (found.figures[0].value > 1) is is_copy
+        result = copied_uniques(PEOPLE, several, keys=names)
+        assert (result.alarm is not None) is is_copy
+        assert (result.figures[0].value > 1) is is_copy
 
 
-def test_what_is_kept_in_every_record_is_said():
-    """Files of a partial synthesis: who is kept stands there on purpose, or it is a copy."""
+def test_columns_that_are_kept_in_every_record_are_named():
+    """Columns that equal the original in every record: a partial synthesis, or a copy."""
     partly = PEOPLE.assign(town=shuffled(PEOPLE)["town"])
-    found = copied_uniques(PEOPLE, partly, keys=list(PEOPLE))
-    assert found.worst.kept == ("age", "pay")
-    assert found.alarm.startswith("Kept on purpose? ")
+    result = copied_uniques(PEOPLE, partly, keys=list(PEOPLE))
+    assert result.worst.kept == ("age", "pay")
+    assert result.alarm.startswith("Kept on purpose? ")
     assert copied_uniques(PEOPLE, PEOPLE, keys=list(PEOPLE)).worst.kept == ()
-    # nobody is there as he was, since one variable was moved; all others are a copy
+    # no record is repeated whole, since one variable was moved; the others are a copy
     moved = copied_uniques(PEOPLE, PEOPLE.assign(pay=PEOPLE["pay"] + 0.5), keys=list(PEOPLE))
     assert (moved.worst.present, moved.worst.kept) == (0, ("age", "town"))
     assert moved.alarm.startswith("Kept on purpose? ")
     rare = PEOPLE.assign(rare=np.arange(len(PEOPLE)) == 7)  # agrees by chance in one file of two
     made = shuffled(PEOPLE).assign(rare=rare["rare"])
     assert copied_uniques(rare, made, keys=list(rare)).alarm is None
-    coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
+    coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # no person is unique: no result
     assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
     assert (
         coarse.gap == "copied uniques: not computed, since no original {record} is unique by town"
     )
 
 
-def checked(made, *, kept=()):
+def checked(made, *, copied=()):
     rng = np.random.default_rng(1)
     table = Table([numeric(name, rng.integers(0, 40, 300)) for name in ("age", "town", "pay")])
     scenario = Scenario(keys=("age", "town"), target="pay")
     settings = CheckSettings(**ALL_OFF | {"copied_uniques": True})
-    checks = Checks(table, settings, scenarios=[scenario], synthesis=Synthesis(kept=kept))
+    checks = Checks(table, settings, scenarios=[scenario], synthesis=Synthesis(kept=copied))
     checks.add(made(table))
     return checks.finish()
 
@@ -157,14 +157,14 @@ def permuted(table, *names):
 
 
 def test_it_looks_at_whole_records_and_at_keys_but_not_at_what_is_kept():
-    found = checked(lambda table: table)
-    assert len(found.risk.alarms) == 2
-    assert found.summary.copied_uniques > 1 < found.summary.copied_keys
-    assert len(found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))) == 2
+    results = checked(lambda table: table)
+    assert len(results.risk.alarms) == 2
+    assert results.summary.copied_uniques > 1 < results.summary.copied_keys
+    assert len(results.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))) == 2
     fresh = checked(lambda table: permuted(permuted(table, "age", "pay"), "pay", "town"))
     assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
     # a partial synthesis: the keys are the original's on purpose, the target is drawn
-    partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town")).risk
+    partly = checked(lambda table: permuted(table, "pay"), copied=("age", "town")).risk
     assert (partly.alarms, partly.gaps) == ((), ())
     assert (partly.copied.names, partly.copied.kept) == (("pay",), ("age", "town"))
 
@@ -175,6 +175,6 @@ def test_a_bootstrap_of_the_census_alarms_and_its_other_half_does_not():
     first, second = (census.take(np.arange(start, census.n_rows, 2)) for start in (0, 1))
     assert copied_uniques(first, second, keys=census.names).alarm is None
     bootstrap = first.take(np.random.default_rng(1).integers(0, first.n_rows, first.n_rows))
-    found = copied_uniques(first, bootstrap, keys=census.names, control=second)
-    assert found.worst.present > 10 * found.worst.most
-    assert found.control.is_above is False
+    result = copied_uniques(first, bootstrap, keys=census.names, control=second)
+    assert result.worst.present > 10 * result.worst.most
+    assert result.control.is_above is False

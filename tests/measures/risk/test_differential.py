@@ -62,19 +62,19 @@ def test_welch_equals_scipy():
     rng = np.random.default_rng(1)
     a, b = rng.normal(0.1, 1, 40), rng.normal(0, 3, 25)
     expected = stats.ttest_ind(a, b, equal_var=False)
-    found = welch(a, b)
+    result = welch(a, b)
     interval = expected.confidence_interval(0.95)
-    assert found["t"] == pytest.approx(expected.statistic)
-    assert found["df"] == pytest.approx(expected.df)
-    assert found["p"] == pytest.approx(expected.pvalue)
-    assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
+    assert result["t"] == pytest.approx(expected.statistic)
+    assert result["df"] == pytest.approx(expected.df)
+    assert result["p"] == pytest.approx(expected.pvalue)
+    assert (result["low"], result["high"]) == pytest.approx((interval.low, interval.high))
 
 
 def test_welch_without_spread_says_nothing_or_just_the_difference():
     for scores in (([1.0], [0.0, 1.0]), ([0.5, 0.5], [0.5, 0.5])):
         assert set(welch(*map(np.array, scores)).values()) == {None}
-    found = welch(np.ones(3), np.zeros(4))
-    assert (found["low"], found["high"], found["p"], found["t"]) == (1.0, 1.0, 0.0, None)
+    result = welch(np.ones(3), np.zeros(4))
+    assert (result["low"], result["high"], result["p"], result["t"]) == (1.0, 1.0, 0.0, None)
 
 
 def test_releasing_a_half_is_measured_by_person_too():
@@ -87,15 +87,15 @@ def test_releasing_a_half_is_measured_by_person_too():
 @given(tables_to_compare())
 def test_reproduced_uniques_equal_slow_counting(data):
     table, made = data
-    found = reproduced_uniques(table, made, keys=["a", "b"])
+    counts = reproduced_uniques(table, made, keys=["a", "b"])
     records = rows(table, ["a", "b"])
     mine = [record for record in records if records.count(record) == 1]
-    for m, row in enumerate(found, 1):
+    for m, row in enumerate(counts, 1):
         pool = [record for other in made[:m] for record in rows(other, ["a", "b"])]
         times = [pool.count(record) for record in mine]
         expected = (m, len(mine), sum(n > 0 for n in times), times.count(1))
         assert (row.m, row.uniques, row.present, row.once) == expected
-    assert len(found) == len(made)
+    assert len(counts) == len(made)
 
 
 def regions(n=1200, seed=1):
@@ -173,9 +173,9 @@ def test_groups_have_twenty_units_and_an_interval_for_all_together():
     scores = [
         cap_scores(half, [halves[0]], keys=["key"], target="secret").synthetic[0] for half in halves
     ]
-    for place, row in enumerate(groups):
+    for code, row in enumerate(groups):
         mine, theirs = (
-            own[half["region"].data == place] for own, half in zip(scores, halves, strict=True)
+            values[half["region"].data == code] for values, half in zip(scores, halves, strict=True)
         )
         test = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.975)
         assert (row.low, row.high) == pytest.approx((test.low, test.high))
@@ -207,17 +207,17 @@ def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
     rng = np.random.default_rng(7)
     n, truth = 300, (rate - control) / (1 - control)
     pairs = rng.binomial(n, [rate, control], size=(1000, 2)) / n
-    found = [excess(one, n, other, n) for one, other in pairs]
-    covered = np.mean([low <= truth <= high for _, low, high in found])
+    intervals = [excess(one, n, other, n) for one, other in pairs]
+    covered = np.mean([low <= truth <= high for _, low, high in intervals])
     assert 0.93 < covered < 0.99
 
 
 def test_relative_excess_of_an_exact_original_is_the_share_rescaled():
-    found = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
-    assert found == pytest.approx((0.25, 0.125, 0.5))
-    found = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
-    assert found == pytest.approx((-0.25, -0.375, 0))
-    for original in ((0.5, 0.5, 0.5), (0.6, 0.5, 0.7)):  # it may tell nothing itself
+    relative = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
+    assert relative == pytest.approx((0.25, 0.125, 0.5))
+    relative = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
+    assert relative == pytest.approx((-0.25, -0.375, 0))
+    for original in ((0.5, 0.5, 0.5), (0.6, 0.5, 0.7)):  # it may reveal nothing itself
         assert relative_excess((0.6, 0.5, 0.7), original, 0.5) == (None, None, None)
 
 

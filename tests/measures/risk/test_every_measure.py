@@ -35,14 +35,14 @@ OF_KEYS = {
     "replicated_uniques": by_keys(replicated_uniques),
 }
 ORIGINAL_ALONE = {
-    "determined": lambda original, made, **asked: determined(original, **asked),
+    "determined": lambda original, made, **options: determined(original, **options),
     "suda": lambda original, made, *, keys, target, groups=None: (
         suda(original, keys, groups=groups).result
     ),
 }
 OTHERS = {
-    "attacks": lambda original, made, **asked: attacks(
-        original, made, made, **asked, n_attacks=40, max_attempts=300, seed=1
+    "attacks": lambda original, made, **options: attacks(
+        original, made, made, **options, n_attacks=40, max_attempts=300, seed=1
     ),
     "nearer_share": lambda original, made, *, keys, **_: nearer_share(
         original, made, made, names=keys, seed=1
@@ -51,7 +51,7 @@ OTHERS = {
         original, made, sensitive=target, public=keys, groups=groups
     ),
 }
-ASKED = {"keys": ["town", "age"], "target": "ill"}
+SCENARIO = {"keys": ["town", "age"], "target": "ill"}
 
 
 def frame(seed, n=60):
@@ -83,7 +83,7 @@ def test_frames_and_tables_give_the_same(name):
     original, made = frame(1), frame(2)
     answers = ["no", "yes"]
     tables = table(original, ["a", "b", "c"], answers), table(made, ["c", "a", "b"], answers[::-1])
-    assert measure(original, made, **ASKED) == measure(*tables, **ASKED)
+    assert measure(original, made, **SCENARIO) == measure(*tables, **SCENARIO)
 
 
 AWKWARD = ["town", "age", "born"]
@@ -135,13 +135,13 @@ def test_every_dataset_and_every_group_counts(name):
     measure = FIXED[name]
     one, other, third = awkward(1), awkward(2, 60), awkward(3, 50)
 
-    def found(made, groups=GROUPS):
+    def values(made, groups=GROUPS):
         return numbers(measure(one, made, keys=AWKWARD, target="debt", groups=groups))
 
-    assert found([other, third]) != found([other, other])
-    assert found([other, third]) != found([third, third])
+    assert values([other, third]) != values([other, other])
+    assert values([other, third]) != values([third, third])
     for name_, cut in {"age": 5, "born": 5, "debt": 2}.items():
-        changed = found([other, third], GROUPS | {name_: cut}) != found([other, third])
+        changed = values([other, third], GROUPS | {name_: cut}) != values([other, third])
         assert changed == (name_ != "debt" or name not in OF_KEYS)
 
 
@@ -149,8 +149,8 @@ def test_every_dataset_and_every_group_counts(name):
 def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name):
     one = awkward(1)
     for made in (one, [one, one]):
-        found = FIXED[name](one, made, keys=AWKWARD, target="ill", groups=GROUPS)
-        marks = [(f.value, f.original) for f in found.figures if f.original is not None]
+        result = FIXED[name](one, made, keys=AWKWARD, target="ill", groups=GROUPS)
+        marks = [(f.value, f.original) for f in result.figures if f.original is not None]
         assert marks
         for value, original in marks:
             assert value == pytest.approx(original)

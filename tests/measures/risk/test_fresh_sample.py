@@ -1,4 +1,4 @@
-"""What a new sample shows, told by the original alone."""
+"""What a new sample shows, computed from the original alone."""
 
 from itertools import product
 

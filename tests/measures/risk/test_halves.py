@@ -58,7 +58,7 @@ def test_all_records_of_a_unit_are_on_one_side_with_their_number():
     assert len({tuple(numbers(run.fitted)) for run in runs}) > 1
 
 
-def test_who_names_nobody_is_a_unit_alone():
+def test_a_row_without_identifier_is_a_unit_alone():
     column = coded("who", [2, 0, 3, 2, 3], "abc", missing=("",))
     assert units_of(column).tolist() == [1, 0, 2, 1, 3]
     fitted, control = Table([column]), Table([column.take(np.array([0, 1]))])

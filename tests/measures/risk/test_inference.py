@@ -84,7 +84,7 @@ class Slow:
             positive = positive or self.preference[0]
             self.preference.sort(key=lambda s: s != positive)
         self.positive = positive
-        self.ours, self.theirs = self.tally(original), self.tally(self.synthetic)
+        self.real, self.made = self.tally(original), self.tally(self.synthetic)
 
     @staticmethod
     def tally(rows):
@@ -115,39 +115,37 @@ def mean(values):
 def test_every_analysis_equals_slow_counting(case, baseline):
     original, made, positive = case
     tables = table_of(original), [table_of(rows, backwards=True) for rows in made]
-    asked = {"sensitive": "sex", "public": ["agency", "pay"]}
-    asked |= {"positive": positive, "baseline": baseline}
-    found, slow = inference(*tables, thresholds=THRESHOLDS, **asked), Slow(*case)
-    assert set(found.levels) == set(slow.levels)
-    assert found.positive == slow.positive
+    question = {"sensitive": "sex", "public": ["agency", "pay"]}
+    question |= {"positive": positive, "baseline": baseline}
+    result, slow = inference(*tables, thresholds=THRESHOLDS, **question), Slow(*case)
+    assert set(result.levels) == set(slow.levels)
+    assert result.positive == slow.positive
     sizes = (len(slow.original), slow.m, len(slow.synthetic))
-    assert (found.n, found.m, found.n_synthetic) == sizes
-    check_uniqueness(found.uniqueness, slow)
-    check_classification(found.classification, slow)
-    check_differences(found.differences, slow)
-    check_roc(found.roc, slow)
-    check_thresholds(found.thresholds, slow, baseline)
-    check_scores(inference_scores(*tables, **asked), found.thresholds, slow)
+    assert (result.n, result.m, result.n_synthetic) == sizes
+    check_uniqueness(result.uniqueness, slow)
+    check_classification(result.classification, slow)
+    check_differences(result.differences, slow)
+    check_roc(result.roc, slow)
+    check_thresholds(result.thresholds, slow, baseline)
+    check_scores(inference_scores(*tables, **question), result.thresholds, slow)
 
 
 def check_uniqueness(part, slow):
-    absent = [cell for q, cell in slow.ours.items() if q not in slow.theirs]
-    uniques = {q: next(iter(cell)) for q, cell in slow.ours.items() if cell.total() == 1}
-    present = {q: s for q, s in uniques.items() if q in slow.theirs}
-    once = {q: s for q, s in present.items() if slow.theirs[q].total() == 1}
-    guess = {q: slow.majority(slow.theirs[q]) for q in present}
-    assert (part.cells, part.absent) == (len(slow.ours), len(absent))
-    assert part.synthetic_only == len(slow.theirs.keys() - slow.ours.keys())
-    assert close(part.absent_share, Fraction(len(absent), len(slow.ours)))
+    absent = [cell for q, cell in slow.real.items() if q not in slow.made]
+    uniques = {q: next(iter(cell)) for q, cell in slow.real.items() if cell.total() == 1}
+    present = {q: s for q, s in uniques.items() if q in slow.made}
+    once = {q: s for q, s in present.items() if slow.made[q].total() == 1}
+    guess = {q: slow.majority(slow.made[q]) for q in present}
+    assert (part.cells, part.absent) == (len(slow.real), len(absent))
+    assert part.synthetic_only == len(slow.made.keys() - slow.real.keys())
+    assert close(part.absent_share, Fraction(len(absent), len(slow.real)))
     assert close(part.absent_mean, mean(cell.total() for cell in absent))
     assert (part.uniques, part.present, part.once) == (len(uniques), len(present), len(once))
     assert close(part.right, mean(guess[q] == s for q, s in present.items()))
-    assert close(
-        part.right_expected, mean(slow.share(slow.theirs[q], s) for q, s in present.items())
-    )
-    assert close(part.right_once, mean(slow.theirs[q][s] for q, s in once.items()))
+    assert close(part.right_expected, mean(slow.share(slow.made[q], s) for q, s in present.items()))
+    assert close(part.right_once, mean(slow.made[q][s] for q, s in once.items()))
     assert close(part.chance, mean(s == g for s in present.values() for g in guess.values()))
-    assert dict(part.counts) == Counter(cell.total() for cell in slow.ours.values())
+    assert dict(part.counts) == Counter(cell.total() for cell in slow.real.values())
 
 
 def check_classification(part, slow):
@@ -155,17 +153,17 @@ def check_classification(part, slow):
 
     def revealed(choose):
         return sum(
-            min(Fraction(cell.total(), slow.m), slow.ours.get(q, none)[choose(cell)])
-            for q, cell in slow.theirs.items()
+            min(Fraction(cell.total(), slow.m), slow.real.get(q, none)[choose(cell)])
+            for q, cell in slow.made.items()
         ) / Fraction(n, slow.m)
 
     most = max(slow.levels, key=lambda s: (slow.marginal[s], -slow.levels.index(s)))
     assert part.n == n
-    assert part.synthetic_only == sum(q not in slow.ours for q, _ in slow.synthetic)
+    assert part.synthetic_only == sum(q not in slow.real for q, _ in slow.synthetic)
     assert close(part.revealed, revealed(slow.majority))
     assert close(part.baseline, revealed(lambda cell: most))
-    own = sum(cell[slow.majority(cell)] for cell in slow.ours.values())
-    assert close(part.original, Fraction(own, len(slow.original)))
+    right = sum(cell[slow.majority(cell)] for cell in slow.real.values())
+    assert close(part.original, Fraction(right, len(slow.original)))
 
 
 def slow_rows(slow, reference):
@@ -174,23 +172,23 @@ def slow_rows(slow, reference):
     limits = [Fraction(str(band)) for band in BANDS]
     levels = [slow.positive] if slow.positive else slow.levels
     scale = 1 if slow.positive else Fraction(1, 2)
-    for q in slow.ours.keys() & slow.theirs.keys():
-        ours, theirs = slow.ours[q], slow.theirs[q]
+    for q in slow.real.keys() & slow.made.keys():
+        real, made = slow.real[q], slow.made[q]
         distance = scale * sum(
-            abs(slow.share(theirs, s) - slow.share(reference(ours), s)) for s in levels
+            abs(slow.share(made, s) - slow.share(reference(real), s)) for s in levels
         )
         band = next(i for i, limit in enumerate(limits) if distance <= limit)
-        size = max(edge for edge in SIZES if edge <= ours.total())
-        before = Fraction(ours.total(), len(slow.original))
-        difference = Fraction(theirs.total(), len(slow.synthetic)) - before
+        size = max(edge for edge in SIZES if edge <= real.total())
+        before = Fraction(real.total(), len(slow.original))
+        difference = Fraction(made.total(), len(slow.synthetic)) - before
         groups[BANDS[band], size].append((difference, difference / before))
     return groups
 
 
 def check_differences(part, slow):
-    assert part.cells == len(slow.ours.keys() & slow.theirs.keys())
-    assert part.original_only == len(slow.ours.keys() - slow.theirs.keys())
-    assert part.synthetic_only == len(slow.theirs.keys() - slow.ours.keys())
+    assert part.cells == len(slow.real.keys() & slow.made.keys())
+    assert part.original_only == len(slow.real.keys() - slow.made.keys())
+    assert part.synthetic_only == len(slow.made.keys() - slow.real.keys())
     share = slow.positive and Fraction(slow.marginal[slow.positive], len(slow.original))
     assert close(part.marginal, share)
     expected = slow_rows(slow, lambda cell: cell), slow_rows(slow, lambda cell: slow.marginal)
@@ -221,11 +219,11 @@ def check_roc(curves, slow):
     assert sorted(curve.level for curve in curves) == sorted(wanted)
     for curve in curves:
         level = curve.level
-        shares = {q: slow.share(cell, level) for q, cell in slow.theirs.items()}
+        shares = {q: slow.share(cell, level) for q, cell in slow.made.items()}
         scored = [(shares[q], s == level) for q, s in slow.original if q in shares]
         overall = slow.share(Counter(s for _, s in slow.synthetic), level)
         everybody = [(shares.get(q, overall), s == level) for q, s in slow.original]
-        own = [(slow.share(slow.ours[q], level), s == level) for q, s in slow.original]
+        real = [(slow.share(slow.real[q], level), s == level) for q, s in slow.original]
         assert (curve.positives + curve.negatives, curve.positives) == (
             len(scored),
             sum(inside for _, inside in scored),
@@ -234,8 +232,8 @@ def check_roc(curves, slow):
         assert curve.thresholds == len(set(shares.values()))
         assert close(curve.auc, slow_auc(scored))
         assert close(curve.auc_all, slow_auc(everybody))
-        assert close(curve.auc_original, slow_auc(own))
-        present = [pair for pair, (q, _) in zip(own, slow.original, strict=True) if q in shares]
+        assert close(curve.auc_original, slow_auc(real))
+        present = [pair for pair, (q, _) in zip(real, slow.original, strict=True) if q in shares]
         assert close(curve.auc_original_of_present, slow_auc(present))
         check_points(curve, scored, sorted(set(shares.values())))
 
@@ -265,24 +263,24 @@ def check_thresholds(part, slow, baseline):
     n = len(slow.original)
     pick = [["agency", "pay"].index(name) for name in baseline]
     margins = slow.tally([(tuple(q[i] for i in pick), s) for q, s in slow.original])
-    synthetic, published, own, right, known, own_right = [], [], [], [], [], []
+    synthetic, published, original, right, known, original_right = [], [], [], [], [], []
     for q, s in slow.original:
-        cell, margin = slow.theirs.get(q), margins[tuple(q[i] for i in pick)]
+        cell, margin = slow.made.get(q), margins[tuple(q[i] for i in pick)]
         synthetic.append(None if cell is None else slow.share(cell, s))
         published.append(slow.share(margin, s))
-        own.append(slow.share(slow.ours[q], s))
+        original.append(slow.share(slow.real[q], s))
         right.append(cell is not None and slow.majority(cell) == s)
         known.append(slow.majority(margin) == s)
-        own_right.append(slow.majority(slow.ours[q]) == s)
+        original_right.append(slow.majority(slow.real[q]) == s)
     assert (part.n, part.absent) == (n, synthetic.count(None))
     assert close(part.right, mean(right))
     assert close(part.baseline_right, mean(known))
-    assert close(part.original_right, mean(own_right))
+    assert close(part.original_right, mean(original_right))
     assert close(part.absent_share, Fraction(part.absent, n))
     for value, guesses in (
         (part.right_of_present, right),
         (part.baseline_right_of_present, known),
-        (part.original_right_of_present, own_right),
+        (part.original_right_of_present, original_right),
     ):
         assert close(
             value, mean(g for g, p in zip(guesses, synthetic, strict=True) if p is not None)
@@ -295,16 +293,16 @@ def check_thresholds(part, slow, baseline):
     for row in part.rows:
         assert row.count == sum(p is not None and p > row.threshold for p in synthetic)
         assert row.baseline_count == sum(p > row.threshold for p in published)
-        assert row.original_count == sum(p > row.threshold for p in own)
+        assert row.original_count == sum(p > row.threshold for p in original)
         assert (row.share, row.baseline_share) == (row.count / n, row.baseline_count / n)
         assert row.original_share == row.original_count / n
 
 
 def check_scores(each, summary, slow):
-    for (q, s), share, own in zip(slow.original, each.synthetic, each.original, strict=True):
-        assert close(own, slow.share(slow.ours[q], s))
-        if q in slow.theirs:
-            assert close(share, slow.share(slow.theirs[q], s))
+    for (q, s), share, original in zip(slow.original, each.synthetic, each.original, strict=True):
+        assert close(original, slow.share(slow.real[q], s))
+        if q in slow.made:
+            assert close(share, slow.share(slow.made[q], s))
         else:
             assert np.isnan(share)
     assert summary.right == each.right.mean()
@@ -316,9 +314,9 @@ def check_scores(each, summary, slow):
 CROWD = {"sensitive": "secret", "public": ["agency", "grade"]}
 
 
-def crowd_of(agency, grade, secret, levels):
+def crowd_of(agency, grade, codes, levels):
     columns = [coded("agency", agency, [f"a{code}" for code in range(30)])]
-    return Table([*columns, numeric("grade", grade), coded("secret", secret, "pqrst"[:levels])])
+    return Table([*columns, numeric("grade", grade), coded("secret", codes, "pqrst"[:levels])])
 
 
 PAIRS = st.tuples(st.sampled_from([1, 2]), st.sampled_from("pqr"))
@@ -377,7 +375,7 @@ def guesses(original, synthetic):
 def test_what_happens_by_chance_is_the_mean_over_all_worlds(case):
     """Worlds of true levels, or of synthetic ones for shares; all else stays as it is."""
     original, made = case
-    found = run_small(case)
+    result = run_small(case)
     synthetic, m, n = [row for rows in made for row in rows], len(made), len(original)
     visible = Counter(q for q, _ in synthetic)
     guess = guesses(original, synthetic)
@@ -389,24 +387,24 @@ def test_what_happens_by_chance_is_the_mean_over_all_worlds(case):
         * Fraction(m, len(synthetic))
         for world, weight in true_worlds
     )
-    assert found.classification.chance == pytest.approx(float(expected), abs=1e-12)
+    assert result.classification.chance == pytest.approx(float(expected), abs=1e-12)
 
     def exceeding(people, shown, threshold):
         return sum(
             visible[q] > 0 and shown.count((q, s)) / visible[q] > threshold for q, s in people
         )
 
-    for row in found.thresholds.rows:
+    for row in result.thresholds.rows:
         drawn = sum(w * exceeding(original, world, row.threshold) for world, w in shown_worlds)
-        kept = sum(w * exceeding(world, synthetic, row.threshold) for world, w in true_worlds)
+        fixed = sum(w * exceeding(world, synthetic, row.threshold) for world, w in true_worlds)
         assert row.chance_share == pytest.approx(float(drawn) / n, abs=1e-12)
-        assert row.kept_chance_share == pytest.approx(float(kept) / n, abs=1e-12)
+        assert row.kept_chance_share == pytest.approx(float(fixed) / n, abs=1e-12)
 
     # Guesses of any record that is present, for any other one.
     right = mean(
         guess[q] == s for q, _ in original if q in guess for p, s in original if p in guess
     )
-    assert close(found.thresholds.chance_right_of_present, right)
+    assert close(result.thresholds.chance_right_of_present, right)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.28, 0.56, 0.7])
@@ -433,9 +431,9 @@ def test_large_cells_are_exact_too(made):
     original = crowd_of([0] * n, [1] * n, [1] * 300 + [0] * 700, 2)
     sizes = [size for size in np.diff(np.linspace(0, made, 4).astype(int)).tolist() if size]
     datasets = [crowd_of([0] * size, [1] * size, [1] * size, 2) for size in sizes]
-    found = inference(original, datasets, **CROWD).classification.chance
+    chance = inference(original, datasets, **CROWD).classification.chance
     shown = np.minimum(made, len(sizes) * k)
-    assert found == pytest.approx(shown @ stats.binom.pmf(k, n, 0.3) / made, abs=1e-12)
+    assert chance == pytest.approx(shown @ stats.binom.pmf(k, n, 0.3) / made, abs=1e-12)
 
 
 def frame(agencies, sexes):
@@ -492,12 +490,12 @@ def people(n, seed, *, leak=1.0, levels=2):
     """Two public variables; the sensitive one follows the first with probability ``leak``."""
     rng = np.random.default_rng(seed)
     agency, grade = rng.integers(0, 12, n), rng.integers(1, 6, n)
-    secret = np.where(rng.random(n) < leak, agency % levels, rng.integers(0, levels, n))
+    codes = np.where(rng.random(n) < leak, agency % levels, rng.integers(0, levels, n))
     return Table(
         [
             coded("agency", agency, [f"a{code}" for code in range(12)]),
             numeric("grade", grade),
-            coded("secret", secret, "pqrstu"[:levels]),
+            coded("secret", codes, "pqrstu"[:levels]),
         ]
     )
 
@@ -514,9 +512,9 @@ def test_a_copy_of_functional_data_reveals_everything():
     assert known.thresholds.right_in_both == 1
 
 
-def class_share(found, inside):
+def class_share(scores, inside):
     """Share of the class from that of the true level; rounded, since 1 - 1/3 is not 2/3."""
-    return np.round(np.where(inside, found.synthetic, 1 - found.synthetic), 12)
+    return np.round(np.where(inside, scores.synthetic, 1 - scores.synthetic), 12)
 
 
 def test_long_curves_are_thinned_but_their_area_is_exact():
@@ -528,10 +526,10 @@ def test_long_curves_are_thinned_but_their_area_is_exact():
         Table([numeric("cell", cell), coded("sex", rng.random(n) < p, "MF")]) for _ in range(2)
     )
     (curve,) = inference(table, made, sensitive="sex", public=["cell"], positive="F").roc
-    found = inference_scores(table, made, sensitive="sex", public=["cell"], positive="F")
+    scores = inference_scores(table, made, sensitive="sex", public=["cell"], positive="F")
     inside = table["sex"].data == 1
-    use = ~np.isnan(found.synthetic)
-    share = class_share(found, inside)
+    use = ~np.isnan(scores.synthetic)
+    share = class_share(scores, inside)
     assert curve.auc == pytest.approx(roc_auc_score(inside[use], share[use]), abs=1e-12)
     assert curve.thresholds > 1.2 * MAX_POINTS > len(curve.curve) > 0.5 * MAX_POINTS
     thresholds, tpr, tnr = zip(*curve.curve, strict=True)
@@ -584,7 +582,7 @@ def test_dates_are_public_and_sensitive():
 
 
 def test_a_question_is_about_persons_or_about_their_periods():
-    """Rows of a panel are records of their own; the words of figures say so."""
+    """Rows of a panel are records of their own; figures count person-periods."""
     table = frame("AABBB", "FMFFM")
     question = Question(sensitive="sex", public="agency", positive="F", groups={"x": 3})
     plain_table = as_table(table, list(table))

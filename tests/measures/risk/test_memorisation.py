@@ -49,7 +49,7 @@ def test_a_row_is_slow_means_and_the_largest_gap_comes_first() -> None:
     assert (result.n, result.left_out) == (30, ("c",))
     assert result.notes[0].endswith(": c.")
     for row in result.variables:
-        values = [[max(v, floor) for v in own[row.variable]] for own in (seen, unseen)]
+        values = [[max(v, floor) for v in half[row.variable]] for half in (seen, unseen)]
         means = [sum(v) / len(v) for v in values]
         squares = [
             sum((x - mean) ** 2 for x in v) / (len(v) - 1) / len(v)
@@ -71,7 +71,7 @@ def test_parameters_alone_have_the_gap_of_akaike() -> None:
     for seed in range(1000):
         fitted, unseen = (noise(n, levels, 2 * seed + side, "a") for side in (0, 1))
         learnt = np.log(np.bincount(fitted["a"].data, minlength=levels) / n)
-        result = memory(fitted, unseen, lambda t, own=learnt: [("a", own[t["a"].data])])
+        result = memory(fitted, unseen, lambda t, logs=learnt: [("a", logs[t["a"].data])])
         gaps.append(result.variables[0].gap)
     assert np.mean(gaps) == pytest.approx((levels - 1) / n, rel=0.15)
 
@@ -83,21 +83,21 @@ def test_parameters_alone_have_the_gap_of_akaike() -> None:
         (20, {"min_leaf": 1, "min_effective_rows": 1}, 0.3, 2 * np.log(750)),
     ],
 )
-def test_large_groups_remember_nobody_and_small_ones_many(levels, cart, low, high) -> None:
+def test_large_groups_memorise_no_person_and_small_ones_many(levels, cart, low, high) -> None:
     result = of_run(noise(1500, levels, 1), models={"cart": cart})
-    assert result.left_out == ("a",)  # `sample` tells nothing
+    assert result.left_out == ("a",)  # `sample` has no likelihood
     assert low < result.figures[0].value < high
 
 
 def test_notes_name_what_could_not_be_compared_and_files_are_spread() -> None:
     table = Table([coded(name, np.arange(10) % 2, "xy") for name in "abc"])
 
-    def told(*names: str) -> Memorisation:
+    def memorisation(*names: str) -> Memorisation:
         return memory(
             table, table, lambda some: [(n, -some["a"].data - 1.0) for n in names], most=4
         )
 
-    assert (told("a", "b", "c").notes, told("b").left_out) == ((), ("a", "c"))
-    assert told().notes[0].startswith("No variable could be compared")
+    assert (memorisation("a", "b", "c").notes, memorisation("b").left_out) == ((), ("a", "c"))
+    assert memorisation().notes[0].startswith("No variable could be compared")
     # of ten records the first, fourth, seventh and tenth are looked at: two of each level
-    assert told("a").variables[0].fitted == pytest.approx(-1.5)
+    assert memorisation("a").variables[0].fitted == pytest.approx(-1.5)

@@ -29,8 +29,8 @@ def population(n, rng):
     """Return n persons whose variables hang together through two unseen ones."""
     z = rng.normal(size=(n, 2))
     columns = []
-    for place, (name, levels) in enumerate(zip("abcdef", LEVELS, strict=True)):
-        noisy = z[:, place % 2] + rng.normal(0, 0.7, n)
+    for number, (name, levels) in enumerate(zip("abcdef", LEVELS, strict=True)):
+        noisy = z[:, number % 2] + rng.normal(0, 0.7, n)
         codes = np.clip((noisy + 2.5) / 5 * levels, 0, levels - 1).astype(np.int32)
         labels = tuple(f"{name}{level}" for level in range(levels))
         columns.append(Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes))
@@ -45,10 +45,10 @@ def planted(synthetic, persons, changed, rng):
     """Return synthetic records of which the first are persons with some variables changed."""
     columns = []
     hit = np.array([rng.permutation(len(NAMES))[:changed] for _ in range(persons.n_rows)])
-    for place, name in enumerate(NAMES):
+    for position, name in enumerate(NAMES):
         data = synthetic[name].data.copy()
-        kept = ~(hit == place).any(axis=1) if changed else np.ones(persons.n_rows, bool)
-        data[: persons.n_rows][kept] = persons[name].data[kept]
+        unchanged = ~(hit == position).any(axis=1) if changed else np.ones(persons.n_rows, bool)
+        data[: persons.n_rows][unchanged] = persons[name].data[unchanged]
         columns.append(Column(synthetic[name].variable, data))
     return Table(columns, synthetic.n_rows)
 
@@ -79,15 +79,15 @@ def slow(inside, outside, made):
             points[closest] += 1
             continue
         far = np.zeros(len(people))
-        for place, name in enumerate(NAMES):
-            values = people[:, place]
+        for column, name in enumerate(NAMES):
+            values = people[:, column]
             if name in ("pay", "age"):
                 below = np.array([(values < v).mean() + (values <= v).mean() for v in values]) / 2
-                at = ((values < record[place]).mean() + (values <= record[place]).mean()) / 2
+                at = ((values < record[column]).mean() + (values <= record[column]).mean()) / 2
                 far += np.abs(below - at)
             else:
                 differs = np.mean([(values != v).mean() for v in values])
-                far += differs * (values != record[place])
+                far += differs * (values != record[column])
         first, second = np.sort(far)[:2]
         if first < 0.9 * second:
             how = len(NAMES) + int(first >= 0.5 * second)  # nearest distinctly, or hardly
@@ -100,44 +100,44 @@ def test_counts_are_those_of_slow_code():
     inside, outside, made, rng = three(150, 1)
     twice = outside.take(np.repeat(np.arange(6), 2))
     made = planted(made, Table.concatenate([inside.take(np.arange(20)), twice]), 1, rng)
-    found = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    (ours, theirs), (points, others), *_ = slow(inside, outside, made)
+    result = near_verbatim(control_run(inside, outside, (made,)), NAMES)
+    (training, holdout), (points, others), *_ = slow(inside, outside, made)
     differing = [*(round(share * len(NAMES)) for share in DIFFERING), len(NAMES)]
-    assert [look.differing for look in found.looks] == differing
-    for look in (*found.looks, found.loose):
-        most = len(NAMES) + 1 if look is found.loose else look.differing
-        assert look.inside == (ours <= most).sum()
-        assert look.outside == (theirs <= most).sum()
-    assert (found.repeats, found.repeats_outside) == (points.max(), others.max())
-    # so many records of one person that chance, as outside, gives them to none of 1,000 files
+    assert [look.differing for look in result.looks] == differing
+    for look in (*result.looks, result.loose):
+        most = len(NAMES) + 1 if look is result.loose else look.differing
+        assert look.inside == (training <= most).sum()
+        assert look.outside == (holdout <= most).sum()
+    assert (result.repeats, result.repeats_outside) == (points.max(), others.max())
+    # records of one person that chance, as outside, produces in none of 1,000 files
     rate = 1 - 1 / np.mean([n for n in others if n])
     tail = log(REPEATS_P_VALUE / sum(points > 0)) / log(rate)
-    assert found.repeats_by_chance == max(1 + ceil(tail), 2 * others.max() + FEW_REPEATS)
+    assert result.repeats_by_chance == max(1 + ceil(tail), 2 * others.max() + FEW_REPEATS)
     assert 1 + ceil(tail) > 2 * others.max() + FEW_REPEATS
 
 
 def test_guesses_are_those_of_slow_code():
     inside, outside, made, _ = three(120, 2)
-    found = guesses(control_run(inside, outside, (made,)), NAMES, ["a", "b"])
+    result = guesses(control_run(inside, outside, (made,)), NAMES, ["a", "b"])
     *_, people, records = slow(inside, outside, made)
-    for one in found.guesses:
-        place, right = NAMES.index(one.target), []
+    for one in result.guesses:
+        column, right = NAMES.index(one.target), []
         for person in people:
             differs = records != person
             if one.known == "the keys":
-                same = records[~differs[:, :2].any(axis=1), place]
-                values, n = np.unique(same if len(same) else records[:, place], return_counts=True)
-                right.append(values[n.argmax()] == person[place])
+                same = records[~differs[:, :2].any(axis=1), column]
+                values, n = np.unique(same if len(same) else records[:, column], return_counts=True)
+                right.append(values[n.argmax()] == person[column])
             else:
-                others = differs.sum(axis=1) - differs[:, place]
-                near = np.flatnonzero(others < 2)
-                values, n = np.unique(records[:, place], return_counts=True)
+                others = differs.sum(axis=1) - differs[:, column]
+                close = np.flatnonzero(others < 2)
+                values, n = np.unique(records[:, column], return_counts=True)
                 guess = values[n.argmax()]
-                if len(near):
-                    guess = records[near[np.argmin(others[near])], place]
-                right.append(guess == person[place])
+                if len(close):
+                    guess = records[close[np.argmin(others[close])], column]
+                right.append(guess == person[column])
         assert (one.guessed, one.beside) == (sum(right[:120]), sum(right[120:]))
-    assert found.n_guesses == 8 + 6
+    assert result.n_guesses == 8 + 6
 
 
 def test_counts_of_several_splits_are_means_of_slow_code():
@@ -149,11 +149,11 @@ def test_counts_of_several_splits_are_means_of_slow_code():
     for one, other in zip((run, *run.others[1::2]), run.others[::2], strict=True):
         assert one.fitted.n_rows + other.fitted.n_rows == 80
         assert np.array_equal(one.fitted_units, other.unseen_units)
-    found = near_verbatim(run, NAMES)
-    ours, theirs = (
+    result = near_verbatim(run, NAMES)
+    training, holdout = (
         np.sum(
             [
-                [(side <= look.differing).sum() for look in found.looks for side in sides]
+                [(side <= look.differing).sum() for look in result.looks for side in sides]
                 for sides in (
                     slow(one.fitted, one.unseen, one.synthetic[0])[0] for one in (run, *run.others)
                 )
@@ -163,15 +163,15 @@ def test_counts_of_several_splits_are_means_of_slow_code():
         .reshape(-1, 2)
         .T
     )
-    assert (found.n, found.n_outside, found.splits) == (80, 80, 3)
-    for look, inside, outside in zip(found.looks, ours, theirs, strict=True):
+    assert (result.n, result.n_outside, result.splits) == (80, 80, 3)
+    for look, inside, outside in zip(result.looks, training, holdout, strict=True):
         assert (look.inside, look.outside) == (round(inside / 3), round(outside / 3))
         assert (look.excess, look.low) == pytest.approx(
             difference(inside, 240, outside, 240, quantile_of(5))[:2]
         )
     guessed = guesses(run, NAMES, [])
     assert guessed.n == guessed.n_outside == 80
-    assert guessed.guesses[0].guessed == 80  # the copy of a half tells all about it
+    assert guessed.guesses[0].guessed == 80  # the copy of a half reveals all about it
 
 
 def test_everything_and_nothing():
@@ -184,7 +184,7 @@ def test_everything_and_nothing():
     assert guesses(control_run(inside, outside, (inside,)), NAMES, []).guesses[0].low > 0.5
 
 
-def test_noise_on_every_number_and_a_value_far_out_hide_nobody():
+def test_noise_on_every_number_and_a_value_far_out_hide_no_person():
     rng = np.random.default_rng(6)
     inside, outside = (rng.normal(size=(600, 6)) for _ in range(2))
 
@@ -192,18 +192,18 @@ def test_noise_on_every_number_and_a_value_far_out_hide_nobody():
         kind = [Variable(name=name, kind=Kind.NUMERIC) for name in "abcdef"]
         return Table([Column(one, values[:, i]) for i, one in enumerate(kind)], len(values))
 
-    def found(made, *, far=False):
+    def compare(made, *, far=False):
         people = inside.copy()
         people[0] = 1e9 if far else people[0]
         run = control_run(table(people), table(outside), (table(made),))
         return near_verbatim(run, "abcdef")
 
-    noisy = found(inside * 1.03 + 0.02 * rng.normal(size=inside.shape))
+    noisy = compare(inside * 1.03 + 0.02 * rng.normal(size=inside.shape))
     assert noisy.looks[2].inside < 6
     assert noisy.worst.low > 0.5
     part = rng.normal(size=(600, 6))
     part[:60] = inside[60:120] + 0.02 * rng.normal(size=(60, 6))
-    assert found(part, far=True).looks[3].inside > 50
+    assert compare(part, far=True).looks[3].inside > 50
     twice = np.concatenate([inside, inside])
     both = control_run(table(twice), table(outside), (table(inside),))
     assert near_verbatim(both, "abcdef").looks[0].inside == 600
@@ -211,9 +211,9 @@ def test_noise_on_every_number_and_a_value_far_out_hide_nobody():
 
 def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
     inside, outside, fresh, _ = three(2_500, 4)
-    found = near_verbatim(control_run(inside, outside, (fresh,)), NAMES)
-    assert found.groups[0].low < 0.2
-    assert found.repeats <= found.repeats_by_chance
+    result = near_verbatim(control_run(inside, outside, (fresh,)), NAMES)
+    assert result.groups[0].low < 0.2
+    assert result.repeats <= result.repeats_by_chance
     top = inside.take(np.argsort(inside["pay"].data)[-25:])
     rng = np.random.default_rng(5)
     of_top = near_verbatim(control_run(inside, outside, (planted(fresh, top, 1, rng),)), NAMES)
@@ -226,27 +226,27 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
 
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
 def test_the_detection_limit_is_one(changed, look):
-    found, held = [], []
+    hits, control_hits = [], []
     for seed in range(25):
         inside, outside, fresh, rng = three(600, 100 + seed)
         noticed = near_verbatim(control_run(inside, outside, (fresh,)), NAMES).looks[look].noticed
-        for times, seen in ((1.0, found), (0.1, held)):
+        for times, seen in ((1.0, hits), (0.1, control_hits)):
             k = ceil(times * noticed * 600)
             persons = inside.take(rng.choice(600, k, replace=False))
             made = planted(fresh, persons, changed, rng)
             looks = near_verbatim(control_run(inside, outside, (made,)), NAMES).looks
             seen.append(any(one.low > 0 for one in looks))
-    assert np.mean(found) >= 0.85
-    assert np.mean(held) <= 0.3  # the control: a tenth of the limit
+    assert np.mean(hits) >= 0.85
+    assert np.mean(control_hits) <= 0.3  # the control: a tenth of the limit
 
 
 def test_persons_with_several_records_count_once():
     inside, outside, fresh, _ = three(200, 6)
     units = np.repeat(np.arange(50), 4)
     run = HalfRun(0, inside, outside, (inside,), units, units)
-    found = near_verbatim(run, NAMES)
-    assert (found.n, found.n_outside) == (50, 50)
-    assert found.looks[0].inside == 50
+    result = near_verbatim(run, NAMES)
+    assert (result.n, result.n_outside) == (50, 50)
+    assert result.looks[0].inside == 50
     assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:1]) is None
     assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:2]).variables == 2
     same = [t.with_column(numeric("same", np.full(200, 7.0))) for t in (inside, outside, fresh)]
@@ -290,7 +290,7 @@ def release(name, *ends, **more):
     return filled(Release, directory=name, **facts | more)
 
 
-def test_what_adds_nothing_and_what_nobody_has_does_not_count():
+def test_releases_that_add_nothing_or_were_not_given_out_do_not_count():
     releases = [
         release("a"),  # is contained in c
         release("b", replaced=True),

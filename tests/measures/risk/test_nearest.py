@@ -157,7 +157,7 @@ CODES = ("", "-8")
 def table(rows, order):
     """Rows of (label, number or None, label, number or None) with levels in a given order."""
     first, small, second, other = zip(*rows, strict=True)
-    labels = [LEVELS[place] for place in order]
+    labels = [LEVELS[position] for position in order]
     return Table(
         [
             coded("sex", [labels.index(LEVELS[v]) for v in first], labels),
@@ -190,11 +190,11 @@ def slow_distance(one, other, real):
 
 def slow_nearest(made, part, real):
     others = list(zip(*values(part), strict=True))
-    found = []
+    pairs = []
     for record in zip(*values(made), strict=True):
         distances = [slow_distance(record, other, real) for other in others]
-        found.append((min(distances), distances.index(min(distances))))
-    return found
+        pairs.append((min(distances), distances.index(min(distances))))
+    return pairs
 
 
 number = st.integers(-3, 3).map(lambda v: v / 2)
@@ -211,10 +211,10 @@ def test_nearest_is_what_comparing_every_pair_gives(fitted, unseen, made, order,
     real = [a + b for a, b in zip(values(tables[0]), values(tables[1]), strict=True)]
     known, held_out, synthetic = mixed_records(tables, tables[0].names)
     for records, part in ((known, tables[0]), (held_out, tables[1])):
-        distances, places = nearest(synthetic, records)
+        distances, positions = nearest(synthetic, records)
         expected = slow_nearest(tables[2], part, real)
         np.testing.assert_allclose(distances, [float(d) for d, _ in expected], rtol=1e-6)
-        assert places.tolist() == [place for _, place in expected]
+        assert positions.tolist() == [position for _, position in expected]
 
 
 @pytest.mark.parametrize("n", [31, 32, 63, 64])
@@ -236,12 +236,12 @@ def test_nearest_places_are_those_of_the_least_distances(real, made, k):
     tables = [table(real, range(4)), table(made, range(4))]
     k = min(k, len(real))
     known, synthetic = mixed_records(tables, tables[0].names, real=1)
-    found = nearest_places(synthetic, known, k)
+    neighbours = nearest_places(synthetic, known, k)
     others = list(zip(*values(tables[0]), strict=True))
-    for record, places in zip(zip(*values(tables[1]), strict=True), found, strict=True):
+    for record, chosen in zip(zip(*values(tables[1]), strict=True), neighbours, strict=True):
         distances = [slow_distance(record, other, values(tables[0])) for other in others]
-        assert len(set(places.tolist())) == k
-        assert sorted(distances[place] for place in places) == sorted(distances)[:k]
+        assert len(set(chosen.tolist())) == k
+        assert sorted(distances[position] for position in chosen) == sorted(distances)[:k]
 
 
 def test_blocks_do_not_change_the_result(monkeypatch):
@@ -266,14 +266,14 @@ def test_more_levels_than_a_byte_holds():
 
 
 def test_sums_stay_exact_in_large_files():
-    """Single precision would not tell these distances, of more than 2**24 units, apart."""
+    """Single precision cannot separate these distances, of more than 2**24 units."""
     n, names = 150_000, [f"v{i}" for i in range(60)]
     same = np.zeros(n, dtype=np.int32)
     real = Table([numeric("x", np.arange(n)), *(coded(v, same, "ab") for v in names)])
     made = Table([numeric("x", [n / 2 + 0.1]), *(coded(v, [1], "ab") for v in names)])
-    known, asked = mixed_records([real, made], ["x", *names], real=1)
-    (distance,), (place,) = nearest(asked, known)
-    assert place == n // 2
+    known, query = mixed_records([real, made], ["x", *names], real=1)
+    (distance,), (position,) = nearest(query, known)
+    assert position == n // 2
     assert distance == pytest.approx(60 + 1 / (2 * n), abs=1e-9)
 
 

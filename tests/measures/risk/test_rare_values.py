@@ -15,14 +15,14 @@ def row(result, name):
 def test_a_level_of_few_that_occurs(holders, rare):
     original = Table([coded("job", [1] * holders + [0] * 20, "ab")])
     made = Table([coded("job", [0, 1], "ab")])
-    found = row(rare_values(original, made, keys=["job"]), "job")
-    assert (0 if found is None else found.levels) == rare
+    variable = row(rare_values(original, made, keys=["job"]), "job")
+    assert (0 if variable is None else variable.levels) == rare
     without = Table([coded("job", [0, 0], "ab")])
     assert rare_values(original, without, keys=["job"]).variables == ()
     # the level of the second dataset has another place among its labels
     other = Table([coded("job", [0, 1], "ba")])
-    found = row(rare_values(original, [without, other], keys=["job"]), "job")
-    assert (0 if found is None else found.levels) == rare
+    variable = row(rare_values(original, [without, other], keys=["job"]), "job")
+    assert (0 if variable is None else variable.levels) == rare
 
 
 def test_extremes_that_are_exactly_those_of_the_original():
@@ -39,9 +39,9 @@ def test_extremes_that_are_exactly_those_of_the_original():
     for ends, counts in expected.items():
         made = [Table([numeric("pay", [end, 10.0])]) for end in ends]
         result = rare_values(original, made, keys=["pay"])
-        found = row(result, "pay")
-        assert (found and (found.extremes, found.rare_extremes)) == counts
-        assert found is None or not (found.levels or found.names or found.identifying)
+        variable = row(result, "pay")
+        assert (variable and (variable.extremes, variable.rare_extremes)) == counts
+        assert variable is None or not (variable.levels or variable.names or variable.identifying)
     assert [figure.value for figure in result.figures] == [0, 0]
     assert "'" not in result.model_dump_json()
 

@@ -46,7 +46,7 @@ def halves(by, *, is_large):
 
 
 @pytest.mark.parametrize(
-    ("results", "said"),
+    ("results", "parts"),
     [
         ({}, ()),
         ({"attribute": attribute(0.05)}, ()),
@@ -65,13 +65,13 @@ def halves(by, *, is_large):
         ({"tolerance": Tolerance(absolute=1)}, ("'t' are left out",)),
     ],
 )
-def test_warnings_begin_at_their_limits(results, said):
-    told = warnings(**results)
-    assert len(told) == len(said)
-    assert all(part in text for part, text in zip(said, told, strict=True))
+def test_warnings_begin_at_their_limits(results, parts):
+    texts = warnings(**results)
+    assert len(texts) == len(parts)
+    assert all(part in text for part, text in zip(parts, texts, strict=True))
 
 
-def test_levels_that_dominate_are_told_once_a_kind_in_the_first_dataset_where_they_do():
+def test_levels_that_dominate_cause_one_warning_a_kind_for_the_first_dataset():
     rows = [(1, "one-way", 40, 0.49), (1, "two-way", 9, 0.25), (1, "two-way", 11, 0.25)]
     rows += [(2, "one-way", 50, 0.5), (2, "two-way", 30, 0.75), (3, "one-way", 60, 0.75)]
     one, two = warnings(attribute=attribute(1.0, *rows))
@@ -90,5 +90,5 @@ def test_values_that_the_original_lacks():
         assert unfamiliar(original, others, ["a"]) == {}
     assert unfamiliar(original, made, ["n"]) == {"n": 1.0}
     assert unfamiliar(original, made, ["n"], {"n": [4.0]}) == {}
-    (told,) = warnings(unfamiliar={"a": 0.2})
-    assert told.startswith("20% of the synthetic {records} have a value of 'a' that the original")
+    (text,) = warnings(unfamiliar={"a": 0.2})
+    assert text.startswith("20% of the synthetic {records} have a value of 'a' that the original")

@@ -27,17 +27,17 @@ UNKNOWN = object()
 
 def slow_minimal(rows, max_size):
     """Minimal uniques of every record by plain loops: lists of tuples of key positions."""
-    found = [[] for _ in rows]
+    minimal = [[] for _ in rows]
     n_keys = len(rows[0])
     for size in range(1, max_size + 1):
         for subset in combinations(range(n_keys), size):
             values = [tuple(row[key] for key in subset) for row in rows]
             count = Counter(value for value in values if UNKNOWN not in value)
             for i, value in enumerate(values):
-                inside = any(set(smaller) < set(subset) for smaller in found[i])
+                inside = any(set(smaller) < set(subset) for smaller in minimal[i])
                 if count.get(value) == 1 and not inside:
-                    found[i].append(subset)
-    return found
+                    minimal[i].append(subset)
+    return minimal
 
 
 def slow_frequency(rows, row):
@@ -52,13 +52,13 @@ def slow_weight(n_keys, size, max_size):
 
 def assert_as_slow(result, rows, max_size):
     n_keys = len(rows[0])
-    found = slow_minimal(rows, max_size)
+    minimal = slow_minimal(rows, max_size)
     frequency = np.array([slow_frequency(rows, row) for row in rows])
-    weights = [[slow_weight(n_keys, len(s), max_size) for s in subsets] for subsets in found]
+    weights = [[slow_weight(n_keys, len(s), max_size) for s in subsets] for subsets in minimal]
     np.testing.assert_array_equal(result.scores, [sum(weight) for weight in weights])
     np.testing.assert_array_equal(result.unique, frequency == 1)
     for size in range(1, max_size + 1):
-        expected = [sum(len(s) == size for s in subsets) for subsets in found]
+        expected = [sum(len(s) == size for s in subsets) for subsets in minimal]
         np.testing.assert_array_equal(result.minimal[:, size - 1], expected)
     total = sum(map(sum, weights))
     uniques, paired = (frequency == 1).sum(), (frequency == 2).sum()
@@ -69,7 +69,7 @@ def assert_as_slow(result, rows, max_size):
     for position, key in enumerate(result.keys):
         parts = [
             sum(w for s, w in zip(subsets, weight, strict=True) if position in s)
-            for subsets, weight in zip(found, weights, strict=True)
+            for subsets, weight in zip(minimal, weights, strict=True)
         ]
         if not total:
             assert result.contributions[key] is None

@@ -17,13 +17,13 @@ def test_names_are_not_needed_and_ids_are_left_out():
     columns = [Column(number, np.arange(500.0))]
     columns += [coded(f"v{i}", rng.integers(0, 6, 500), 6) for i in range(1, 6)]
     table = Table(columns)
-    found = suggest(table)
-    assert found.target in table
-    assert "v0" not in (*found.keys, found.target)
-    assert found.target not in found.keys
-    assert found.keys
-    assert found.share_of_uniques == np.mean(key_counts(table, found.keys) == 1)
-    assert found == suggest(table)
+    suggestion = suggest(table)
+    assert suggestion.target in table
+    assert "v0" not in (*suggestion.keys, suggestion.target)
+    assert suggestion.target not in suggestion.keys
+    assert suggestion.keys
+    assert suggestion.share_of_uniques == np.mean(key_counts(table, suggestion.keys) == 1)
+    assert suggestion == suggest(table)
 
 
 def panel_columns(n=400):
@@ -44,13 +44,13 @@ def panel_columns(n=400):
 
 
 def test_of_a_panel_what_never_changes_comes_before_first_values_and_careers():
-    found = suggest(Table(panel_columns()))
-    assert found.keys[0] == "sex"
-    names = [*found.keys, found.target]
+    suggestion = suggest(Table(panel_columns()))
+    assert suggestion.keys[0] == "sex"
+    names = [*suggestion.keys, suggestion.target]
     variables = ["state" if name.endswith("_state") else name.partition("@")[0] for name in names]
     assert len(set(variables)) == len(variables)
-    assert "region@last" not in found.keys
-    careers = [name.startswith("career.") for name in found.keys]
+    assert "region@last" not in suggestion.keys
+    careers = [name.startswith("career.") for name in suggestion.keys]
     assert careers == sorted(careers)
 
 
@@ -68,20 +68,20 @@ def test_no_key_is_another_one_in_other_words():
             coded("income", rng.integers(0, 5, 900), 5),
         ]
     )
-    found = suggest(table)
-    assert (found.keys, found.target) == (("area", "sex"), "income")
+    suggestion = suggest(table)
+    assert (suggestion.keys, suggestion.target) == (("area", "sex"), "income")
     assert "county" not in suggest(table, target="region").keys
     assert suggest(table, target="region").keys == ("sex", "income")
 
 
 def test_nothing_suits():
-    found = suggest(Table([Column(Variable(name="x", kind=Kind.NUMERIC), np.array([0.5, 1.5]))]))
-    assert (found.keys, found.target) == ((), None)
-    assert "No suitable keys" in found.reason
+    choice = suggest(Table([Column(Variable(name="x", kind=Kind.NUMERIC), np.array([0.5, 1.5]))]))
+    assert (choice.keys, choice.target) == ((), None)
+    assert "No suitable keys" in choice.reason
 
 
 def spread(name, size, n=600, seed=1):
-    """Levels that nobody can tell from another column."""
+    """Return a column of random levels, which no other column predicts."""
     return coded(name, np.random.default_rng([seed, *name.encode()]).integers(0, size, n), size)
 
 
@@ -92,8 +92,8 @@ def spread(name, size, n=600, seed=1):
 def test_how_many_levels_keys_and_targets_have(size, is_key, is_target):
     column = coded("x", np.arange(600) % size, size)
     assert ("x" in suggest(Table([column, spread("t", 3)]), target="t").keys) == is_key
-    found = suggest(Table([spread("k", 2), column]), keys=["k"]).target
-    assert found == ("x" if is_target else None)
+    target = suggest(Table([spread("k", 2), column]), keys=["k"]).target
+    assert target == ("x" if is_target else None)
 
 
 @pytest.mark.parametrize("unique", [19, 20, 60, 61])
@@ -121,5 +121,5 @@ def test_names_in_order():
     names = ["x", "pay", "Home-State", "education", "age", "agency"]
     whole = Column(Variable(name="n.sex", kind=Kind.NUMERIC, decimals=0), np.arange(600.0) % 3)
     table = Table([whole, *(spread(name, 2) for name in names), spread("t", 3)])
-    found = suggest(table, target="t", max_keys=9).keys
-    assert found == ("Home-State", "age", "n.sex", "education", "x", "agency", "pay")
+    keys = suggest(table, target="t", max_keys=9).keys
+    assert keys == ("Home-State", "age", "n.sex", "education", "x", "agency", "pay")

@@ -55,13 +55,13 @@ def slow(original, datasets):
     """Everything of every kind, one person and one set of periods after the other."""
     sums = [Counter() for _ in range(5)]
     persons = Counter()
-    for place, key, chosen in kinds():
-        ours = [key(c) for c in original]
-        have, add = Counter(ours), sums[place]
+    for kind, key, chosen in kinds():
+        keys = [key(c) for c in original]
+        have, add = Counter(keys), sums[kind]
         add["sets"] += 1
-        add["unique"] += sum(have[k] == 1 for k in ours)
-        for i, k in enumerate(ours):  # each person left out in turn, as a fresh one
-            others = [j for j, o in enumerate(ours) if o == k and j != i]
+        add["unique"] += sum(have[k] == 1 for k in keys)
+        for i, k in enumerate(keys):  # each person left out in turn, as a fresh one
+            others = [j for j, o in enumerate(keys) if o == k and j != i]
             if len(others) == 1:
                 add["chance_hits"] += 1
                 add["chance"] += rest_right(original[others[0]], original[i], chosen)
@@ -69,13 +69,13 @@ def slow(original, datasets):
             alike = {}
             for career in made:
                 if have[key(career)] == 1:
-                    i = ours.index(key(career))
+                    i = keys.index(key(career))
                     right = rest_right(original[i], career, chosen)
                     alike.setdefault(i, []).append(right)
                     add["hits"] += 1
-                    add["told"] += right
+                    add["revealed"] += right
             add["found"] += len(alike)
-            if place == 1:
+            if kind == 1:
                 persons.update({i: np.mean(rights) for i, rights in alike.items()})
     return sums, persons
 
@@ -83,16 +83,16 @@ def slow(original, datasets):
 @pytest.mark.parametrize("m", [1, 2])
 def test_every_figure_equals_slow_counting(m):
     original, datasets = careers(40, 0), [careers(30 + 10 * s, s) for s in range(1, m + 1)]
-    found = trajectories(original, *datasets, options=OPTIONS, seed=3)
+    result = trajectories(original, *datasets, options=OPTIONS, seed=3)
     sums, persons = slow(original.tolist(), [made.tolist() for made in datasets])
     n, made = len(original), sum(map(len, datasets))
-    assert (found.n, found.n_synthetic, found.points) == (n, made, 2)
-    for row, counts in zip(found.known, sums, strict=True):
+    assert (result.n, result.n_synthetic, result.points) == (n, made, 2)
+    for row, counts in zip(result.known, sums, strict=True):
         sets = counts["sets"]
         assert row.sets == sets
         assert row.unique == pytest.approx(counts["unique"] / sets / n)
         assert row.hits == pytest.approx(counts["hits"] / sets / made)
-        assert row.told == pytest.approx(counts["told"] / sets / made)
+        assert row.told == pytest.approx(counts["revealed"] / sets / made)
         assert row.chance_hits == pytest.approx(counts["chance_hits"] / sets / n)
         assert row.chance == pytest.approx(counts["chance"] / sets / n)
         if row.found is None:
@@ -102,11 +102,11 @@ def test_every_figure_equals_slow_counting(m):
             assert row.most == pytest.approx(min(most, 1))
             assert row.found == pytest.approx(counts["found"] / m / counts["unique"])
         assert row.low < row.told - row.chance < row.high
-    risks = {row.position - 1: row.risk for row in found.worst}
+    risks = {row.position - 1: row.risk for row in result.worst}
     assert risks == pytest.approx({i: v / sums[1]["sets"] / m for i, v in persons.items() if v})
     assert list(risks.values()) == sorted(risks.values(), reverse=True)
     # all sets of periods were looked at: nothing is left to chance
-    assert all((row.low, row.high) == (row.risk, row.risk) for row in found.worst)
+    assert all((row.low, row.high) == (row.risk, row.risk) for row in result.worst)
 
 
 def test_a_planted_history_is_found_and_only_where_it_is_there():
@@ -116,13 +116,13 @@ def test_a_planted_history_is_found_and_only_where_it_is_there():
     without = trajectories(original, made, options=options, seed=3)
     assert 201 not in {row.position for row in without.worst}
     made[7] = original[200]
-    found = trajectories(original, made, options=options, seed=3)
-    first = found.worst[0]
+    result = trajectories(original, made, options=options, seed=3)
+    first = result.worst[0]
     assert (first.position, first.unique, first.found, first.risk) == (201, 1.0, 1.0, 1.0)
     assert first.suda > 0
     assert first.low > 0.9
-    assert found.known[0].unique == pytest.approx(1 / 300)
-    (moves,) = [row for row in found.known if row.known == "periods of the moves"]
+    assert result.known[0].unique == pytest.approx(1 / 300)
+    (moves,) = [row for row in result.known if row.known == "periods of the moves"]
     assert moves.hits > without.known[-2].hits
 
 
@@ -142,18 +142,18 @@ def test_both_ends():
     assert strange.known[3].high < 0
     assert "largest_career_risk" not in by_key
     same = np.zeros((50, 6), dtype=int)
-    nobody = trajectories(same, same, seed=3).known
-    assert {(row.unique, row.found, row.told, row.right) for row in nobody} == {(0, None, 0, None)}
+    rows = trajectories(same, same, seed=3).known
+    assert {(row.unique, row.found, row.told, row.right) for row in rows} == {(0, None, 0, None)}
 
 
 def test_halves_equal_slow_counting_and_see_what_was_copied():
     fitted, unseen, made = careers(40, 0), careers(40, 1), careers(50, 2)
     made[:10] = fitted[:10]
-    found = trajectories_of_halves(fitted, unseen, made, options=OPTIONS, seed=3)
+    result = trajectories_of_halves(fitted, unseen, made, options=OPTIONS, seed=3)
     for name, side in (("fitted", fitted), ("unseen", unseen)):
         sums, _ = slow(side.tolist(), [made.tolist()])
-        for row, counts in zip(found.known, sums, strict=True):
-            assert getattr(row, name) == pytest.approx(counts["told"] / counts["sets"] / 50)
+        for row, counts in zip(result.known, sums, strict=True):
+            assert getattr(row, name) == pytest.approx(counts["revealed"] / counts["sets"] / 50)
     original, other = careers(300, 0, 12), careers(200, 1, 12)
     copied = trajectories_of_halves(original, other, original, seed=3)
     assert copied.n == 200
@@ -169,8 +169,8 @@ def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
         original, fresh, other = (careers(250, [seed, part], 8) for part in range(3))
         alone = trajectories(original, fresh, options=options, seed=3).known
         sides = trajectories_of_halves(original, other, fresh, options=options, seed=3).known
-        own = [row.told - row.chance for row in alone]
-        gaps.append([*own, *(row.fitted - row.unseen for row in sides)])
+        excesses = [row.told - row.chance for row in alone]
+        gaps.append([*excesses, *(row.fitted - row.unseen for row in sides)])
         covered += sum(row.low <= 0 <= row.high for row in (*alone, *sides))
     error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
     assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
@@ -182,7 +182,7 @@ def test_many_states_and_periods_are_numbered_exactly():
     original = careers(60, 0, 72, 500)
     original[1] = original[0]
     original[1, 40] = 7 - original[0, 40] % 7
-    found = trajectories(original, original, seed=3)
-    assert found.known[-1].unique == 1.0
+    result = trajectories(original, original, seed=3)
+    assert result.known[-1].unique == 1.0
     original[1] = original[0]
     assert trajectories(original, original, seed=3).known[-1].unique == 58 / 60

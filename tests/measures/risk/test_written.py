@@ -159,13 +159,13 @@ def test_a_result_is_read_as_it_was_written(name):
 
 def marks_of(results):
     """Return a line for each figure of results: its key, and the marks that one of them has."""
-    found = {}
+    by_key = {}
     for figure in (figure for result in results for figure in getattr(result, "figures", ())):
         marks = {
             m for m in ("baseline", "chance", "low", "original") if getattr(figure, m) is not None
         }
-        found[figure.key] = found.get(figure.key, set()) | marks
-    return [" ".join([key, *sorted(found[key])]) for key in sorted(found)]
+        by_key[figure.key] = by_key.get(figure.key, set()) | marks
+    return [" ".join([key, *sorted(by_key[key])]) for key in sorted(by_key)]
 
 
 def test_every_class_of_results_is_tried():

@@ -21,10 +21,10 @@ from tests.tables import persons
 
 def test_levels_of_one_side_missing_codes_and_order():
     missing = Variable(name="x", kind=Kind.NUMERIC, missing=("", "-8"))
-    ours = Column(missing, np.array([1.0, -2.0, np.nan]), np.array([0, 0, 1], dtype=np.int8))
+    original = Column(missing, np.array([1.0, -2.0, np.nan]), np.array([0, 0, 1], dtype=np.int8))
     other = Variable(name="x", kind=Kind.NUMERIC, missing=("-8",))
-    theirs = Column(other, np.array([1.0, np.nan]), np.array([0, 1], dtype=np.int8))
-    pair = group_pair(ours, theirs)
+    synthetic = Column(other, np.array([1.0, np.nan]), np.array([0, 1], dtype=np.int8))
+    pair = group_pair(original, synthetic)
     assert pair.labels == ("below 1", "1 and above", "", "-8")
     assert pair.original.tolist() == [1, 0, 2]
     assert pair.synthetic.tolist() == [1, 3]
@@ -99,10 +99,10 @@ EDGES = {
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_and_labels_of_numbers(name):
     values, most, edges, labels = EDGES[name]
-    found = number_cells(values, most)
-    assert found.edges.tolist() == pytest.approx([*edges])
-    shown = labels_of(found, values)
-    assert {place: shown[place] for place in labels} == labels
+    cells = number_cells(values, most)
+    assert cells.edges.tolist() == pytest.approx([*edges])
+    shown = labels_of(cells, values)
+    assert {position: shown[position] for position in labels} == labels
 
 
 def slow_v(counts):
@@ -128,8 +128,8 @@ def slow_v(counts):
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_cramers_v_equals_slow_code(counts):
     counts = np.array(counts, dtype=float)
-    found, expected = cramers_v(counts), slow_v(counts)
-    assert math.isnan(found) if expected is None else found == pytest.approx(expected, abs=1e-6)
+    value, expected = cramers_v(counts), slow_v(counts)
+    assert math.isnan(value) if expected is None else value == pytest.approx(expected, abs=1e-6)
 
 
 def test_nothing_observed_has_no_cells():

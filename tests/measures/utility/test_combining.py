@@ -34,15 +34,15 @@ BY_HAND = [
 def test_rules_by_hand(rule, within, ratio, total, df):
     q = 3 + np.array([-1, -1, 1, 1]) * math.sqrt(0.75)
     sizes = {} if ratio is None else {"n": 200, "k": 200 * ratio}
-    found = combine(q, within * np.array([0.5, 1, 1, 1.5]), rule=rule, level=0.9, **sizes)
-    assert found.estimate == pytest.approx((3,))
-    assert (found.within, found.between) == (pytest.approx((within,)), pytest.approx((1,)))
-    assert (found.total, found.df) == (pytest.approx((total,)), pytest.approx((df,)))
-    assert found.std_error == pytest.approx((math.sqrt(total),))
+    combined = combine(q, within * np.array([0.5, 1, 1, 1.5]), rule=rule, level=0.9, **sizes)
+    assert combined.estimate == pytest.approx((3,))
+    assert (combined.within, combined.between) == (pytest.approx((within,)), pytest.approx((1,)))
+    assert (combined.total, combined.df) == (pytest.approx((total,)), pytest.approx((df,)))
+    assert combined.std_error == pytest.approx((math.sqrt(total),))
     half = student.ppf(0.95, df) * math.sqrt(total)
-    assert (*found.low, *found.high) == pytest.approx((3 - half, 3 + half))
-    assert found.adjusted == ((rule, within) in {("fully", 2.0), ("redrawn", 0.7)},)
-    assert plain(found)["df"] == [None if df == math.inf else pytest.approx(df)]
+    assert (*combined.low, *combined.high) == pytest.approx((3 - half, 3 + half))
+    assert combined.adjusted == ((rule, within) in {("fully", 2.0), ("redrawn", 0.7)},)
+    assert plain(combined)["df"] == [None if df == math.inf else pytest.approx(df)]
 
 
 @pytest.mark.parametrize(("rule", "factor"), [("simple", 0.5 + 1), ("proper", 0.5 + 1.5)])
@@ -91,22 +91,22 @@ def test_estimates_are_combined_one_by_one(rows, rule):
     u = np.array([[b, d] for _, b, _, d in rows])
     k = 100 if rule == "partially" else 150
     both = combine(q, u, rule=rule, n=100, k=k)
-    for place in range(2):
-        alone = combine(q[:, place], u[:, place], rule=rule, n=100, k=k)
+    for column in range(2):
+        alone = combine(q[:, column], u[:, column], rule=rule, n=100, k=k)
         m = len(rows)
-        mean = sum(q[:, place].tolist()) / m
-        between = sum((x - mean) ** 2 for x in q[:, place].tolist()) / (m - 1)
-        within = sum(u[:, place].tolist()) / m
+        mean = sum(q[:, column].tolist()) / m
+        between = sum((x - mean) ** 2 for x in q[:, column].tolist()) / (m - 1)
+        within = sum(u[:, column].tolist()) / m
         slow = {
             "fully": (1 + 1 / m) * between - within,
             "partially": within + between / m,
             "simple": within * (k / 100 + 1 / m),
             "proper": within * (k / 100 + (1 + k / 100) / m),
         }[rule]
-        assert both.total[place] == alone.total[0] >= 0
-        assert both.low[place] <= both.estimate[place] <= both.high[place]
-        if not both.adjusted[place]:
-            assert both.total[place] == pytest.approx(slow, rel=1e-6, abs=1e-6)
+        assert both.total[column] == alone.total[0] >= 0
+        assert both.low[column] <= both.estimate[column] <= both.high[column]
+        if not both.adjusted[column]:
+            assert both.total[column] == pytest.approx(slow, rel=1e-6, abs=1e-6)
 
 
 KINDS = [(proper, keeps) for proper in (False, True) for keeps in (False, True)]

@@ -76,7 +76,7 @@ def directly(family, formula, frame, clustered=False):
     return sorted(names), params, errors, result
 
 
-def sorted_ours(result, names):
+def sorted_coefficients(result, names):
     """Coefficients in the order of the sorted names of statsmodels, equation by equation."""
     spelled = {c.name: c for c in result.coefficients}
     prefixes = list(dict.fromkeys(c.name.rpartition(": ")[0] for c in result.coefficients))
@@ -88,50 +88,50 @@ def sorted_ours(result, names):
 @pytest.mark.parametrize("family", list(FORMULAS))
 def test_coefficients_are_those_of_statsmodels_by_formula(family, clustered):
     original, made = people(600, 1), [people(500, 2), people(700, 3)]
-    ours, theirs = FORMULAS[family]
+    formula, reference = FORMULAS[family]
     result = compare_fit(
-        original, made, ours, family=family, clusters="person" if clustered else None
+        original, made, formula, family=family, clusters="person" if clustered else None
     )
     tables = [original, *made]
     used = ["age", "sex", "area", "smoker", "visits", "codes", "person"]
     used += ["pay"] if family == "ols" else []
-    fitted = [directly(family, theirs, frame_of(own)[used], clustered) for own in tables]
-    own = sorted_ours(result, fitted[0][0])
+    fitted = [directly(family, reference, frame_of(table)[used], clustered) for table in tables]
+    terms = sorted_coefficients(result, fitted[0][0])
     q = np.array([params for _, params, _, _ in fitted])
     errors = np.array([bse for _, _, bse, _ in fitted])
-    np.testing.assert_allclose([c.original for c in own], q[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose([c.original_error for c in own], errors[0], rtol=1e-5)
-    np.testing.assert_allclose([c.synthetic for c in own], q[1:].mean(axis=0), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([c.original for c in terms], q[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([c.original_error for c in terms], errors[0], rtol=1e-5)
+    np.testing.assert_allclose([c.synthetic for c in terms], q[1:].mean(0), rtol=1e-6, atol=1e-9)
     if family != "multinomial":
         interval = fitted[0][3].conf_int().loc[fitted[0][0]].to_numpy()
-        np.testing.assert_allclose([c.original_low for c in own], interval[:, 0], rtol=1e-5)
+        np.testing.assert_allclose([c.original_low for c in terms], interval[:, 0], rtol=1e-5)
     n = result.datasets[0].n
-    ratios = np.array([own.n for own in result.datasets[1:]]) / n
+    ratios = np.array([data.n for data in result.datasets[1:]]) / n
     expected = np.sqrt((errors[1:] ** 2 * ratios[:, None]).mean(axis=0))
-    np.testing.assert_allclose([c.synthetic_error for c in own], expected, rtol=1e-5)
+    np.testing.assert_allclose([c.synthetic_error for c in terms], expected, rtol=1e-5)
     total = (errors[1:] ** 2).mean(axis=0) * (ratios.mean() + 1 / 2)
-    ours_total = dict(zip(result.combined.names, result.combined.total, strict=True))
-    np.testing.assert_allclose([ours_total[c.name] for c in own], total, rtol=1e-5)
+    totals = dict(zip(result.combined.names, result.combined.total, strict=True))
+    np.testing.assert_allclose([totals[c.name] for c in terms], total, rtol=1e-5)
 
 
 def test_differences_overlap_and_lack_of_fit_by_hand():
     """Means of two files: the intercept of y ~ 1."""
-    ours, theirs = [1.0, 2, 3, 4, 6.5], [2.0, 3, 4, 5, 7, 9]
+    real, drawn = [1.0, 2, 3, 4, 6.5], [2.0, 3, 4, 5, 7, 9]
     result = compare_fit(
-        Table([numeric("y", ours)]), Table([numeric("y", theirs)]), "I(y) ~ 1", family="poisson"
+        Table([numeric("y", real)]), Table([numeric("y", drawn)]), "I(y) ~ 1", family="poisson"
     )
-    (own,) = result.coefficients
-    a, b = np.log(np.mean(ours)), np.log(np.mean(theirs))
-    error, made = 1 / math.sqrt(sum(ours)), math.sqrt(6 / 5 / sum(theirs))
+    (term,) = result.coefficients
+    a, b = np.log(np.mean(real)), np.log(np.mean(drawn))
+    error, made = 1 / math.sqrt(sum(real)), math.sqrt(6 / 5 / sum(drawn))
     z = norm.ppf(0.975)
-    assert own.difference == pytest.approx(b - a)
-    assert own.standardised == pytest.approx((b - a) / error)
+    assert term.difference == pytest.approx(b - a)
+    assert term.standardised == pytest.approx((b - a) / error)
     common = (a + z * error) - (b - z * made)
-    assert own.overlap == pytest.approx((common / (2 * z * error) + common / (2 * z * made)) / 2)
-    assert result.mean_overlap == own.overlap
+    assert term.overlap == pytest.approx((common / (2 * z * error) + common / (2 * z * made)) / 2)
+    assert result.mean_overlap == term.overlap
     assert f"{result.lack_of_fit.p_value:.3f}" in result.figures[-1].meaning
     assert sorted(figure.value for figure in result.figures) == pytest.approx(
-        sorted([own.overlap, own.overlap, abs(own.standardised), result.lack_of_fit.ratio])
+        sorted([term.overlap, term.overlap, abs(term.standardised), result.lack_of_fit.ratio])
     )
     assert result.lack_of_fit.ratio == result.lack_of_fit.statistic
     statistic = (b - a) ** 2 / (error**2 * 5 / 6)
@@ -159,7 +159,7 @@ def test_rules_for_several_datasets():
     proper = compare_fit(original, made, "visits ~ age", rule="proper")
     assert proper.lack_of_fit == fully.lack_of_fit
     ratio = (1 + 2 / 6) / (1 + 1 / 6)
-    assert proper.combined.total == pytest.approx([own * ratio for own in simple.combined.total])
+    assert proper.combined.total == pytest.approx([t * ratio for t in simple.combined.total])
     partially = compare_fit(original, made, "visits ~ age", rule="partially")
     test = partially.lack_of_fit
     q = np.array([compare_fit(original, m, "visits ~ age").combined.estimate for m in made])
@@ -201,10 +201,10 @@ def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
             new = start + slope * drawn + sigma * rng.normal(size=size)
             made.append(Table([numeric("x", drawn), numeric("y", new)]))
         results.append(compare_fit(Table([numeric("x", x), numeric("y", y)]), made, "y ~ x"))
-    overlaps = [own.mean_overlap for own in results]
+    overlaps = [fit.mean_overlap for fit in results]
     assert np.mean(overlaps) == pytest.approx(results[0].expected_overlap, abs=0.03)
     # chi-square on as many degrees of freedom as coefficients; standard error 0.25
-    assert np.mean([own.lack_of_fit.statistic for own in results]) == pytest.approx(2, abs=0.6)
+    assert np.mean([fit.lack_of_fit.statistic for fit in results]) == pytest.approx(2, abs=0.6)
 
 
 def test_columns_drawn_independently_fail_the_test():
@@ -251,7 +251,7 @@ def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
     result = compare_fit(original, [bad, good], formula, family="logit")
     assert result.notes[0].startswith("synthetic dataset 1 ")
     assert "1 of 2" in result.notes[1]
-    assert [own.problem is None for own in result.datasets] == [True, False, True]
+    assert [data.problem is None for data in result.datasets] == [True, False, True]
     assert WHY[how] in result.datasets[1].problem
     assert WHY[how] in result.notes[0]
     assert result.combined.m == 1
@@ -275,17 +275,17 @@ def test_weights_by_hand_and_their_faults():
     assert [c.original_error for c in result.coefficients] == pytest.approx(list(expected.bse))
     odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
     both = [made, made.with_column(odd)]
-    told = compare_fit(original, both, "visits ~ age", weights="weight")
-    assert "'weight': 1 missing, 1 negative of 300" in told.datasets[2].problem
+    weighted = compare_fit(original, both, "visits ~ age", weights="weight")
+    assert "'weight': 1 missing, 1 negative of 300" in weighted.datasets[2].problem
 
 
 @pytest.mark.parametrize(
-    ("said", "fitted"), [(None, [None, "w"]), (False, [None]), ("v", ["v"]), ("w", ["w"])]
+    ("weights", "fitted"), [(None, [None, "w"]), (False, [None]), ("v", ["v"]), ("w", ["w"])]
 )
-def test_a_fit_is_made_without_and_with_the_survey_weight(said, fitted):
-    request = FitRequest(formula="visits ~ age", weights=said)
+def test_a_fit_is_made_without_and_with_the_survey_weight(weights, fitted):
+    request = FitRequest(formula="visits ~ age", weights=weights)
     assert [fit.weight for fit in request.with_and_without("w")] == fitted
-    assert request.with_and_without(None)[0].weight == (said or None)
+    assert request.with_and_without(None)[0].weight == (weights or None)
 
 
 @pytest.mark.parametrize(("fit", "strata"), [
@@ -335,5 +335,5 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
             assert fit.notes == alone.notes
     fits = compare_fit_by(original, [original, made], "pay ~ age", ["sex", "year"])
     words = "without a record of the group: 2"
-    told = {group for group, fit in fits.items() if any(words in note for note in fit.notes)}
-    assert told == {("m", "2004")}
+    empty = {group for group, fit in fits.items() if any(words in note for note in fit.notes)}
+    assert empty == {("m", "2004")}

@@ -88,6 +88,6 @@ def test_without_a_third_variable_and_without_a_group_on_both_sides():
     (row,) = compared(original, group).rows
     assert row.s_pmse is not None  # of the group that both have
     constant = Table([coded(name, np.zeros(9), "x") for name in "abc"])
-    found = compared(constant, constant)
-    assert (found.rows[0].s_pmse, found.figures) == (None, ())
+    result = compared(constant, constant)
+    assert (result.rows[0].s_pmse, result.figures) == (None, ())
     assert compared(original.take([0]), original).rows[0].groups == 1

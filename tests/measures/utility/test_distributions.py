@@ -16,28 +16,28 @@ from tests.tables import coded, numeric, persons
 def one(original, *synthetic, **options):
     """Return the distribution of a single column."""
     tables = [Table([column]) for column in synthetic]
-    (found,) = distributions(Table([original]), tables, **options)
-    return found
+    (distribution,) = distributions(Table([original]), tables, **options)
+    return distribution
 
 
-def share(found, label, side="original"):
-    shares = found.original if side == "original" else found.synthetic[side]
-    return shares[found.labels.index(label)]
+def share(distribution, label, side="original"):
+    shares = distribution.original if side == "original" else distribution.synthetic[side]
+    return shares[distribution.labels.index(label)]
 
 
 def test_shares_of_all_variables_add_up_and_are_plain_values():
     original = persons(300)
-    found = distributions(original, [persons(200, 1), persons(90, 2)])
-    assert [part.variable for part in found] == ["sex", "age", "marital", "income"]
-    for part in found:
+    parts = distributions(original, [persons(200, 1), persons(90, 2)])
+    assert [part.variable for part in parts] == ["sex", "age", "marital", "income"]
+    for part in parts:
         for shares in (part.original, *part.synthetic):
             assert sum(shares) == pytest.approx(1)
             assert len(shares) == len(part.labels) == len(part.missing)
         cells = len(part.missing) - sum(part.missing)
         assert part.edges is None or len(part.edges) == cells + 1
-    assert found[3].labels[-2:] == ("(empty)", "-8")
-    assert found[3].missing[-3:] == (False, True, True)
-    assert share(found[3], "(empty)") == np.mean(original["income"].states == 1)
+    assert parts[3].labels[-2:] == ("(empty)", "-8")
+    assert parts[3].missing[-3:] == (False, True, True)
+    assert share(parts[3], "(empty)") == np.mean(original["income"].states == 1)
 
 
 EMPTY = numeric("x", [0, 0], [1, 1], missing=("",))
@@ -78,40 +78,40 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_labels_edges_and_shares_by_hand(name):
     original, made, labels, edges, synthetic = SHOWN[name]
-    found = one(original, *made, cells=2 if "matched" in name else 20)
-    assert (found.labels, found.edges, list(found.synthetic)) == (labels, edges, synthetic)
+    part = one(original, *made, cells=2 if "matched" in name else 20)
+    assert (part.labels, part.edges, list(part.synthetic)) == (labels, edges, synthetic)
     codes = sum("code" in label or label in ("(empty)", "-9") for label in labels)
-    assert found.missing == (False,) * (len(labels) - codes) + (True,) * codes
-    assert found.others == (1 if "other levels" in labels else 0)
-    assert sum(found.original) == pytest.approx(1)
-    nothing = set(plain(found.summary.original).values()) == {None} if found.summary else False
+    assert part.missing == (False,) * (len(labels) - codes) + (True,) * codes
+    assert part.others == (1 if "other levels" in labels else 0)
+    assert sum(part.original) == pytest.approx(1)
+    nothing = set(plain(part.summary.original).values()) == {None} if part.summary else False
     assert nothing == (name == "nothing observed")
 
 
 def crossed(pairs, shown):
     """Count a cross table of two grouped variables on both sides, by the labels shown."""
     named = [tuple(label or "(empty)" for label in pair.labels) for pair in pairs]
-    chosen = np.ix_(*([own.index(x) for x in axis] for own, axis in zip(named, shown, strict=True)))
+    at = np.ix_(*([names.index(x) for x in axis] for names, axis in zip(named, shown, strict=True)))
     for side in ("original", "synthetic"):
         counts = np.zeros([pair.size for pair in pairs])
         np.add.at(counts, tuple(getattr(pair, side) for pair in pairs), 1)
-        yield counts[chosen]
+        yield counts[at]
 
 
 def test_counts_equal_those_of_grouped_pairs():
     original, made = persons(500), [persons(300, 1), persons(200, 2)]
     pairs = list(combinations(original.names, 2))
-    found = pair_tables(original, made, pairs=pairs)
-    assert [table.variables for table in found] == pairs
-    for table in found:
+    tables = pair_tables(original, made, pairs=pairs)
+    assert [table.variables for table in tables] == pairs
+    for table in tables:
         theirs = []
         for data in made:
             grouped = [
                 group_pair(original[name], data[name], quantiles_of="original")
                 for name in table.variables
             ]
-            ours, counts = crossed(grouped, (table.rows, table.columns))
-            np.testing.assert_array_equal(np.array(table.original), ours)
+            expected, counts = crossed(grouped, (table.rows, table.columns))
+            np.testing.assert_array_equal(np.array(table.original), expected)
             theirs.append(counts)
         np.testing.assert_allclose(np.array(table.synthetic), np.mean(theirs, axis=0))
         assert np.sum(table.original) == 500

@@ -1,4 +1,4 @@
-"""The sample that tells as much of pairs: slow code, both ends, and what follows from theory."""
+"""The equivalent sample for pairs: slow code, both ends, and what follows from theory."""
 
 from itertools import combinations
 
@@ -45,16 +45,16 @@ def slowly(original: Table, made: Table) -> float:
 def test_the_score_is_that_of_slow_code():
     original = persons(600)
     made = [persons(300, 1), persons(900, 2)]
-    found = compared(original, *made)
-    assert found.pairs == 6
-    for row, table in zip(found.datasets, made, strict=True):
+    result = compared(original, *made)
+    assert result.pairs == 6
+    for row, table in zip(result.datasets, made, strict=True):
         assert row.score == pytest.approx(slowly(original, table))
-    values = {figure.key: figure.value for figure in found.figures}
-    assert values["k_marginal"] == pytest.approx(np.mean([row.score for row in found.datasets]))
+    values = {figure.key: figure.value for figure in result.figures}
+    assert values["k_marginal"] == pytest.approx(np.mean([row.score for row in result.datasets]))
     # nested samples: the score grows with the sample
-    scores = [row.score for row in found.samples]
+    scores = [row.score for row in result.samples]
     assert scores == sorted(scores)
-    assert (found.samples[-1].share, scores[-1]) == (1, 1)
+    assert (result.samples[-1].share, scores[-1]) == (1, 1)
 
 
 def test_both_ends():
@@ -70,7 +70,7 @@ def test_both_ends():
     [("a quarter", 0.25), ("draws from itself", 0.5), ("a new sample", 1 / 3), ("half", 0.25)],
 )
 def test_shares_are_those_of_theory(made, share):
-    found = []
+    shares = []
     for seed in range(12):
         rng, original = np.random.default_rng(seed), persons(1500, 2 * seed)
         table = {
@@ -79,8 +79,8 @@ def test_shares_are_those_of_theory(made, share):
             "a new sample": persons(1500, 2 * seed + 1),
             "half": persons(750, 2 * seed + 1),
         }[made]
-        found.append(compared(original, table, seed=seed).sample)
-    assert np.mean(found) == pytest.approx(share, abs=0.07)
+        shares.append(compared(original, table, seed=seed).sample)
+    assert np.mean(shares) == pytest.approx(share, abs=0.07)
 
 
 def test_one_variable_one_row_one_level_many_pairs(monkeypatch):

@@ -50,9 +50,9 @@ def awkward(seed: int, n: int = 400) -> Table:
 
 def conditional(original: Table, made: Made, names: Sequence[str]) -> Result:
     pairs = [("debt", "town"), ("age", "ill"), ("born", "rank")]
-    found = collected(ConditionalCounter(original, pairs, names, groups=4), made)
-    assert found is not None
-    return found
+    result = collected(ConditionalCounter(original, pairs, names, groups=4), made)
+    assert result is not None
+    return result
 
 
 COMPARISONS: dict[str, Callable[[Table, Made, Sequence[str]], Any]] = {
@@ -129,8 +129,8 @@ def test_every_dataset_counts(name: str) -> None:
     ],
 )
 def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) -> None:
-    found = COMPARISONS[name](awkward(1), [awkward(1)] * 2, NAMES)
-    marks = [(figure.value, figure.original) for figure in found.figures]
+    result = COMPARISONS[name](awkward(1), [awkward(1)] * 2, NAMES)
+    marks = [(figure.value, figure.original) for figure in result.figures]
     assert marks
     for value, original in marks:
         assert original is None or value == pytest.approx(original, abs=1e-12)
@@ -185,9 +185,9 @@ FIGURES: dict[str, dict[str, tuple[float | None, float | None]]] = {
 def test_the_marks_of_figures_are_those_of_theory(name: str) -> None:
     """What a right synthesis would have, the original itself, and how many records there are."""
     figures = COMPARISONS[name](awkward(1), [awkward(2, 600)], NAMES).figures
-    found = {figure.key: (figure.chance, figure.original) for figure in figures}
+    by_key = {figure.key: (figure.chance, figure.original) for figure in figures}
     for key, marks in FIGURES[name].items():
-        for mark, expected in zip(found.pop(key), marks, strict=True):
+        for mark, expected in zip(by_key.pop(key), marks, strict=True):
             assert mark == (expected if expected is None else pytest.approx(expected)), key
-    assert not found
+    assert not by_key
     assert {figure.n for figure in figures} == {1000}

@@ -37,16 +37,16 @@ def sample(n=300, seed=0):
 def test_where_a_column_begins_and_its_unit_change_no_fit(family, clustered):
     """Values around a million, and the same ones around nothing: fits as statsmodels has them."""
     X, responses, clusters = sample()
-    near = X.copy()
-    near[:, 1] = (X[:, 1] - 1e6) / 1e4
+    scaled = X.copy()
+    scaled[:, 1] = (X[:, 1] - 1e6) / 1e4
     options = {"clusters": clusters if clustered else None}
     fit, other = (
         fit_model(family, responses[family], each.copy(), ["Intercept", "a", "b"], **options)
-        for each in (X, near)
+        for each in (X, scaled)
     )
-    ours, theirs = (one.coefficients.reshape(-1, 3) for one in (fit, other))
-    np.testing.assert_allclose(ours[:, 1:] * [1e4, 1], theirs[:, 1:], rtol=1e-6)
-    np.testing.assert_allclose(ours[:, 0], theirs[:, 0] - 100 * theirs[:, 1], rtol=1e-6)
+    beta, scaled_beta = (one.coefficients.reshape(-1, 3) for one in (fit, other))
+    np.testing.assert_allclose(beta[:, 1:] * [1e4, 1], scaled_beta[:, 1:], rtol=1e-6)
+    np.testing.assert_allclose(beta[:, 0], scaled_beta[:, 0] - 100 * scaled_beta[:, 1], rtol=1e-6)
     errors, others = (one.std_errors.reshape(-1, 3)[:, 1:] for one in (fit, other))
     np.testing.assert_allclose(errors * [1e4, 1], others, rtol=1e-5)
     assert fit.df == (297 if family == "ols" and not clustered else np.inf)
@@ -81,7 +81,7 @@ def test_weighted_errors_are_the_sandwich_by_hand(family, clustered):
     bread = np.linalg.inv(X.T @ ((w * spread)[:, None] * X))
     correction = n / (n - 3)
     if clustered:
-        scores = np.array([scores[clusters == own].sum(axis=0) for own in np.unique(clusters)])
+        scores = np.array([scores[clusters == unit].sum(axis=0) for unit in np.unique(clusters)])
         correction = len(scores) / (len(scores) - 1) * (n - 1) / (n - 3)
     covariance = correction * bread @ (scores.T @ scores) @ bread
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
@@ -145,14 +145,14 @@ def sample_with_effects(n=400, seed=0):
 def dummies(X, effects):
     """The columns (the first of moderate size) and an indicator for each level."""
     easy = X - np.array([5e3, 0, 0])
-    levels = [pd.get_dummies(codes, drop_first=place > 0) for place, codes in enumerate(effects)]
+    levels = [pd.get_dummies(codes, drop_first=index > 0) for index, codes in enumerate(effects)]
     return np.column_stack([easy, *levels]).astype(float)
 
 
 def sandwich(D, score, hessian, groups=None):
     """inv(H) (sum of the outer products of the clusters' scores) inv(H), without corrections."""
     if groups is not None:
-        score = np.array([score[groups == own].sum(axis=0) for own in np.unique(groups)])
+        score = np.array([score[groups == group].sum(axis=0) for group in np.unique(groups)])
     return np.linalg.inv(hessian) @ (score.T @ score) @ np.linalg.inv(hessian)
 
 
@@ -328,7 +328,7 @@ def test_levels_are_counted():
     assert effects.n_nested(np.zeros(5)) == 3
 
 
-def test_constants_that_do_not_settle_are_told(monkeypatch):
+def test_constants_that_do_not_converge_are_refused(monkeypatch):
     monkeypatch.setattr(fixed_effects, "_MOST_STEPS", 20)
     column = np.random.default_rng(1).standard_normal((400, 1))
     with pytest.raises(DataError, match="too few records connect their levels; leave out"):

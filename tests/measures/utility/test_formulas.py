@@ -93,10 +93,10 @@ def test_columns_are_those_of_patsy(right):
     y, X = patsy.dmatrices(f"income ~ {right}", frame_of(table), return_type="dataframe")
     assert data.y.tolist() == y["income"].tolist()
     assert len(data.y) + data.n_missing == 200
-    theirs, ours = X.to_numpy(), data.X
-    assert ours.shape == theirs.shape
+    expected, computed = X.to_numpy(), data.X
+    assert computed.shape == expected.shape
     # The order of interactions differs: the sets of columns are the same.
-    assert sorted(map(tuple, ours.T)) == sorted(map(tuple, theirs.T))
+    assert sorted(map(tuple, computed.T)) == sorted(map(tuple, expected.T))
     plain = {name.replace("T.", "").replace(".0]", "]") for name in X.columns}
     if "*age" not in right and "sex:age" not in right:
         assert set(model.names) == plain
@@ -161,8 +161,8 @@ def test_coefficients_are_known_in_any_spelling():
         Atom("name", "b c"): ("u", "v[w]"),
     }  # fmt: skip
     model = model_of(formula, "ols", {**levels})
-    for place, name in enumerate(model.names):
-        assert model.position(name) == place
+    for position, name in enumerate(model.names):
+        assert model.position(name) == position
     for spelling, name in (
         ("I( x**2.0 )", "I(x ** 2)"),
         ("sex[m]:`b c`[v[w]]", "b c[v[w]]:sex[m]"),

@@ -75,75 +75,75 @@ def collected(original: PanelTable, *datasets: PanelTable, career: str | None = 
 
 def histories(table: PanelTable, name: str) -> list[list[str | None]]:
     """Return the labels of every person by period, None for absence."""
-    found: list[list[str | None]] = [[None] * len(YEARS) for _ in range(table.n_units)]
-    places = zip(table.index.person, table.index.period, values_of(table[name]), strict=True)
-    for person, period, label in places:
-        found[int(person)][int(period)] = label
-    return found
+    careers: list[list[str | None]] = [[None] * len(YEARS) for _ in range(table.n_units)]
+    entries = zip(table.index.person, table.index.period, values_of(table[name]), strict=True)
+    for person, period, label in entries:
+        careers[int(person)][int(period)] = label
+    return careers
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_distances_are_those_counted_by_hand(measure: str) -> None:
     original, one, other = panel(), panel(50, 1), panel(70, 2)
-    found = collected(original, one, other).sequences
-    ours = cells(measure, histories(original, "state"))
-    expected = [distance(ours, cells(measure, histories(s, "state"))) for s in (one, other)]
-    assert [getattr(d, measure) for d in found.distances] == pytest.approx(expected)
-    assert getattr(found.mean, measure) == pytest.approx(np.mean(expected))
+    sequences = collected(original, one, other).sequences
+    real = cells(measure, histories(original, "state"))
+    expected = [distance(real, cells(measure, histories(s, "state"))) for s in (one, other)]
+    assert [getattr(d, measure) for d in sequences.distances] == pytest.approx(expected)
+    assert getattr(sequences.mean, measure) == pytest.approx(np.mean(expected))
 
 
 def test_without_a_career_the_states_are_present_and_absent() -> None:
     original, drawn = panel(), panel(50, 1)
-    found = collected(original, drawn, career=None).sequences
-    assert set(found.states) == {"present", "(absent)"}
+    sequences = collected(original, drawn, career=None).sequences
+    assert set(sequences.states) == {"present", "(absent)"}
     careers = [
         [[None if s is None else "there" for s in career] for career in histories(t, "state")]
         for t in (original, drawn)
     ]
     for measure in ("headcounts", "spells", "entry"):
         expected = distance(*(cells(measure, side) for side in careers))
-        assert getattr(found.mean, measure) == pytest.approx(expected)
+        assert getattr(sequences.mean, measure) == pytest.approx(expected)
 
 
 def test_where_everybody_is_there_entry_and_exit_say_nothing() -> None:
-    found = collected(panel(absent=False), panel(40, 1, absent=False)).sequences
-    assert found.measures == MEASURES[:-2]
-    assert (found.mean.entry, found.floor.exit, found.original.entry) == (None, None, None)
-    assert "(absent)" not in found.states
-    assert np.shape(found.original.headcounts) == (5, len(found.states))
+    result = collected(panel(absent=False), panel(40, 1, absent=False)).sequences
+    assert result.measures == MEASURES[:-2]
+    assert (result.mean.entry, result.floor.exit, result.original.entry) == (None, None, None)
+    assert "(absent)" not in result.states
+    assert np.shape(result.original.headcounts) == (5, len(result.states))
 
 
 def test_shares_of_the_shown_states() -> None:
     original, drawn = panel(), panel(50, 1)
-    found = collected(original, drawn).sequences
+    sequences = collected(original, drawn).sequences
     careers = histories(original, "state")
-    labels = [None if state == "(absent)" else state for state in found.states]
+    labels = [None if state == "(absent)" else state for state in sequences.states]
     for t in range(len(YEARS)):
         here = Counter(career[t] for career in careers)
         expected = [here[label] / len(careers) for label in labels]
-        assert found.original.headcounts[t] == pytest.approx(expected)
-    lengths = found.original.spell_lengths
+        assert sequences.original.headcounts[t] == pytest.approx(expected)
+    lengths = sequences.original.spell_lengths
     for label, length in zip(labels, lengths, strict=True):
-        own = [n for state, n in cells("spells", careers) if state == label]
-        assert length == pytest.approx(np.mean(own))
-    for share in (found.original, found.synthetic):
+        spells = [n for state, n in cells("spells", careers) if state == label]
+        assert length == pytest.approx(np.mean(spells))
+    for share in (sequences.original, sequences.synthetic):
         for array in (share.transitions, share.n_moves, share.spells, share.first_last):
             assert np.sum(array) == pytest.approx(1)
         assert sum(share.entry) == pytest.approx(1)
     there = [[t for t, state in enumerate(career) if state is not None] for career in careers]
-    for end, shares in ((0, found.original.entry), (-1, found.original.exit)):
+    for end, shares in ((0, sequences.original.entry), (-1, sequences.original.exit)):
         counts = Counter(periods[end] for periods in there)
         assert shares[:-1] == pytest.approx([counts[t] / 60 for t in range(5)])
-    assert found.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
+    assert sequences.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
 
 
 def test_a_bootstrap_of_the_persons_is_noise() -> None:
     original = panel(3_000)
     rng = np.random.default_rng(5)
     drawn = [original.take_units(rng.integers(3_000, size=3_000)) for _ in range(4)]
-    found = collected(original, *drawn).sequences
-    for measure in found.measures:
-        assert 0.5 < found.ratio(measure) < 1.8, measure
+    sequences = collected(original, *drawn).sequences
+    for measure in sequences.measures:
+        assert 0.5 < sequences.ratio(measure) < 1.8, measure
     far = collected(original, panel(3_000, 9, absent=False)).sequences
     assert far.worst_ratio > 10
     same = collected(original, original).sequences
@@ -171,11 +171,11 @@ def test_share_ever_changing_and_association_by_hand() -> None:
             value = float(column.data[row])
             values.setdefault(int(table.index.person[row]), []).append(value)
         changes = []
-        for own in values.values():
-            keys = ["missing" if np.isnan(v) else v for v in own]
+        for series in values.values():
+            keys = ["missing" if np.isnan(v) else v for v in series]
             changes.append(any(key != keys[0] for key in keys))
         assert changing_share(table.index, column) == pytest.approx(np.mean(changes))
-        pairs = [p for own in values.values() for p in pairwise(own)]
+        pairs = [p for series in values.values() for p in pairwise(series)]
         known = [pair for pair in pairs if not np.isnan(pair).any()]
         one, other = zip(*known, strict=True)
         if column.is_coded:
@@ -189,7 +189,7 @@ def test_share_ever_changing_and_association_by_hand() -> None:
         assert lag_association(table.index, column) == pytest.approx(expected)
 
 
-def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
+def test_no_association_where_no_person_has_two_rows_or_nothing_varies() -> None:
     once = PanelIndex.of_presence(np.eye(3, dtype=bool), YEARS[:3])
     for column in (coded("a", [0, 1, 0], STATES), numeric("b", [1, 2, 3])):
         assert lag_association(once, column) is None
@@ -200,17 +200,17 @@ def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
 
 
 def test_figures_and_the_sample() -> None:
-    found = collected(panel(), panel(50, 1))
-    figures = {figure.name: figure for _, figure in found.figures}
-    assert figures[SEQUENCE_RATIO.name].value == pytest.approx(found.sequences.worst_ratio)
-    assert figures[CHANGING.name].value == pytest.approx(abs(found.worst[0].difference) / 100)
+    result = collected(panel(), panel(50, 1))
+    figures = {figure.name: figure for _, figure in result.figures}
+    assert figures[SEQUENCE_RATIO.name].value == pytest.approx(result.sequences.worst_ratio)
+    assert figures[CHANGING.name].value == pytest.approx(abs(result.worst[0].difference) / 100)
     assert (figures[SEQUENCE_RATIO.name].chance, figures[SEQUENCE_RATIO.name].n) == (1.0, 110)
-    for row in found.sequences.rows:
+    for row in result.sequences.rows:
         figure = figures[f"careers: {row.name.replace('_', ' ')}"]
         assert (figure.key, figure.value) == (f"careers_{row.name}", row.mean)
-        assert figure.chance == row.floor == getattr(found.sequences.floor, row.name)
-    assert {history.name for history in found.worst} == {"state", "wage"}
-    sample, states = found.sequences.sample, found.sequences.states
+        assert figure.chance == row.floor == getattr(result.sequences.floor, row.name)
+    assert {history.name for history in result.worst} == {"state", "wage"}
+    sample, states = result.sequences.sample, result.sequences.states
     assert len(sample) == 40
     assert {code for career in sample for code in career} <= set(range(len(states)))
 
@@ -218,14 +218,14 @@ def test_figures_and_the_sample() -> None:
 def test_what_fails_loses_nothing_else() -> None:
     original, drawn = panel(), panel(50, 1)
     other = coded("state", drawn["state"].data, "abcd")
-    found = collected(original, drawn.with_column(other))
-    assert found.sequences is None
-    assert "other levels" in found.failed["careers"]
-    assert len(found.variables) == 3
+    result = collected(original, drawn.with_column(other))
+    assert result.sequences is None
+    assert "other levels" in result.failed["careers"]
+    assert len(result.variables) == 3
     assert collected(original) is None
 
 
-def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
+def test_steps_that_no_original_person_makes_are_counted() -> None:
     index = PanelIndex.of_presence(np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0]], dtype=bool), YEARS)
     one = PanelTable([coded("state", [0, 1, 1, 2, 2, 0], STATES)], index)  # w-x, y-w
     two = PanelTable([coded("state", [1, 0, 0, 2, 0, 3], STATES)], index)  # x-w, y-w, w-z
@@ -238,11 +238,11 @@ def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
 
 
 def test_careers_with_nothing_in_common_and_of_one_period() -> None:
-    found = sequence_distances([[0, 0]], [[1, 2]], 3)
-    assert found.headcounts == found.spells == found.first_last == found.n_moves == 1
-    assert (found.changes, found.entry) == (1, None)
-    found = sequence_distances([[0], [1]], [[0]], 2)
-    assert (found.headcounts, found.transitions, found.changes) == (0.5, 0.0, 0.0)
+    result = sequence_distances([[0, 0]], [[1, 2]], 3)
+    assert result.headcounts == result.spells == result.first_last == result.n_moves == 1
+    assert (result.changes, result.entry) == (1, None)
+    result = sequence_distances([[0], [1]], [[0]], 2)
+    assert (result.headcounts, result.transitions, result.changes) == (0.5, 0.0, 0.0)
     for wrong in (np.empty((0, 2), int), [[0, 3]], [[-1, 0]], [0, 1]):
         with pytest.raises(ValueError, match="sequences"):
             sequence_distributions(wrong, 3)
@@ -282,21 +282,21 @@ def new_periods(original: np.ndarray, *datasets: np.ndarray) -> NewPeriods:
     return counter.result()
 
 
-def means_of(found: NewPeriods) -> dict[str, float]:
-    return {row.name: row.mean for row in found.rows}
+def means_of(periods: NewPeriods) -> dict[str, float]:
+    return {row.name: row.mean for row in periods.rows}
 
 
 def slow_new_periods(original: np.ndarray, drawn: np.ndarray) -> dict[str, float]:
-    ours, theirs = (
+    real, synthetic = (
         [list(zip(codes[:, t - 1].tolist(), codes[:, t].tolist(), strict=True)) for t in (3, 4)]
         for codes in (original, drawn)
     )
     steps = 0.0
-    for one, other in zip(ours, theirs, strict=True):
+    for one, other in zip(real, synthetic, strict=True):
         for state, count in Counter(a for a, _ in other).items():
             first, second = ([b for a, b in pairs if a == state] for pairs in (one, other))
             steps += count / len(drawn) * (distance(first, second) if first else 1.0) / 2
-    every = [[*pairs[0], *pairs[1]] for pairs in (ours, theirs)]
+    every = [[*pairs[0], *pairs[1]] for pairs in (real, synthetic)]
     return {
         "headcounts": np.mean(
             [distance(original[:, t].tolist(), drawn[:, t].tolist()) for t in (3, 4)]
@@ -319,7 +319,7 @@ def test_new_periods_at_both_ends() -> None:
     assert set(means_of(new_periods(original, original)).values()) == {0}
     never, apart = np.zeros_like(original), np.zeros_like(original)
     apart[:, SINCE:] = 1
-    # of two new periods one is entered by a move, which nobody of the original makes
+    # of two new periods one is entered by a move, which no original person makes
     assert set(means_of(new_periods(never, apart)).values()) == {1.0}
 
 

@@ -61,15 +61,15 @@ def test_measures_equal_those_of_statsmodels_with_unequal_sizes(interactions):
     assert result.s_pmse == pytest.approx(result.pmse / (effects * unit))
     z_pmse = (result.pmse - effects * unit) / (np.sqrt(2 * effects) * unit)
     assert result.z_pmse == pytest.approx(z_pmse)
-    ours, theirs = score[:500], score[500:]
-    above = (theirs[:, None] > ours[None, :]) + 0.5 * (theirs[:, None] == ours[None, :])
+    real, drawn = score[:500], score[500:]
+    above = (drawn[:, None] > real[None, :]) + 0.5 * (drawn[:, None] == real[None, :])
     assert result.u == pytest.approx(above.sum(), abs=20)
-    po50 = 100 * ((theirs > share).sum() + (ours <= share).sum()) / 800 - 50
+    po50 = 100 * ((drawn > share).sum() + (real <= share).sum()) / 800 - 50
     assert result.po50 == pytest.approx(po50, abs=0.5)
 
 
 def separable(n=200):
-    """Few records for so many pairs of levels: nearly all products are on one side only."""
+    """Few records for many pairs of levels: nearly all products occur on one side only."""
     draw = np.random.default_rng(0)
     return [
         Table(
@@ -83,7 +83,7 @@ def separable(n=200):
 
 
 def test_a_separable_fit_settles_and_one_that_is_stopped_says_so(monkeypatch):
-    """Without halved steps it would run away, and tell nothing apart in the end."""
+    """Without halved steps the fit would diverge and separate nothing in the end."""
     (result,) = pmse(*separable(), interactions=2).datasets
     assert result.converged
     assert result.specks == 1
@@ -106,7 +106,7 @@ def test_every_dataset_and_the_mean():
     trees = pmse(table, made, model="cart", permutations=5, seed=7)
     assert trees == pmse(table, made, model="cart", permutations=5, seed=7, n_jobs=2)
     assert trees != pmse(table, made, model="cart", permutations=5, seed=8)
-    assert [(own.model, own.permutations) for own in (logit, trees)] == [("logit", 0), ("cart", 5)]
+    assert [(fit.model, fit.permutations) for fit in (logit, trees)] == [("logit", 0), ("cart", 5)]
     for result in (logit, trees):
         for name in ("pmse", "s_pmse", "z_pmse", "specks", "po50", "u", "expected"):
             values = [getattr(one, name) for one in result.datasets]
@@ -182,12 +182,12 @@ def test_equals_the_reference(name):
 def test_measures_of_scores_by_hand():
     """Half of the records are synthetic: a score of just that is no sign of being so."""
     score = np.array([0.5, 0.2, 0.5, 0.9])
-    found = measured(score, 2, Null(0.02, 0.01), parameters=1)
-    assert found.pmse == pytest.approx((0.3**2 + 0.4**2) / 4)
-    assert found.s_pmse == pytest.approx(found.pmse / 0.02)
-    assert found.z_pmse == pytest.approx((found.pmse - 0.02) / 0.01)
-    assert (found.po50, found.u, found.specks) == (25.0, 3.5, 0.5)
-    of_synthetic = dict(enumerate(found.synthetic_scores))
+    result = measured(score, 2, Null(0.02, 0.01), parameters=1)
+    assert result.pmse == pytest.approx((0.3**2 + 0.4**2) / 4)
+    assert result.s_pmse == pytest.approx(result.pmse / 0.02)
+    assert result.z_pmse == pytest.approx((result.pmse - 0.02) / 0.01)
+    assert (result.po50, result.u, result.specks) == (25.0, 3.5, 0.5)
+    of_synthetic = dict(enumerate(result.synthetic_scores))
     assert (len(of_synthetic), of_synthetic[20], of_synthetic[36]) == (40, 0.5, 0.5)
     weighted = measured(score, 2, Null(None, None), parameters=1, weights=np.array([1, 2, 3, 4.0]))
     assert weighted.pmse == pytest.approx((2 * 0.3**2 + 4 * 0.4**2) / 10)

@@ -51,9 +51,9 @@ def by_hand(original: Table, table: Table, response: str) -> tuple[np.ndarray, n
     missing = ~table["pay"].is_observed
     frame["pay"] = np.where(missing, mean, table["pay"].data)
     frame["pay missing"] = missing.astype(float)
-    kept = ~missing if response == "pay" else np.ones(len(frame), dtype=bool)
-    own = [name for name in frame if name.split(" ")[0] == response]
-    y, X = frame[response][kept], sm.add_constant(frame.drop(columns=own)[kept])
+    rows = ~missing if response == "pay" else np.ones(len(frame), dtype=bool)
+    excluded = [name for name in frame if name.split(" ")[0] == response]
+    y, X = frame[response][rows], sm.add_constant(frame.drop(columns=excluded)[rows])
     if response in ("age", "pay"):
         fit, factor = sm.OLS(y, X).fit(cov_type="HC1"), 1.0
     else:  # of which statsmodels takes n for n - p
@@ -68,17 +68,17 @@ def test_coefficients_are_those_of_statsmodels():
     assert [row.family for row in result.rows][:2] == ["least squares", "logit"]
     sizes = []
     for row in result.rows:
-        (ours, error), (theirs, other) = (
+        (real, error), (drawn, other) = (
             by_hand(original, table, row.response) for table in (original, half)
         )
-        z = (theirs - ours) / error
+        z = (drawn - real) / error
         assert row.coefficients == len(z)
         assert row.error == pytest.approx(np.abs(z).mean(), rel=1e-4)
         assert row.beyond == (np.abs(z) > 1.96).mean()
         assert abs(row.worst_error) == pytest.approx(np.abs(z).max(), rel=1e-4)
-        low, high = ours - 1.96 * error, ours + 1.96 * error
+        low, high = real - 1.96 * error, real + 1.96 * error
         wide = 1.96 * other * np.sqrt(700 / 1500)
-        common = np.minimum(high, theirs + wide) - np.maximum(low, theirs - wide)
+        common = np.minimum(high, drawn + wide) - np.maximum(low, drawn - wide)
         overlap = (common / (high - low) + common / (2 * wide)) / 2
         assert row.overlap == pytest.approx(overlap.mean(), rel=1e-4)
         sizes += list(np.abs(z))

@@ -37,9 +37,9 @@ def careers() -> Result:
     collector = PanelCollector(panel(40, 0), frame, np.random.default_rng(1), attempts=Attempts())
     for seed in (1, 2):
         collector.add(panel(30, seed))
-    found = collector.result()
-    assert found is not None
-    return found
+    result = collector.result()
+    assert result is not None
+    return result
 
 
 RESULTS = {

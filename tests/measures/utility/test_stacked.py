@@ -42,12 +42,12 @@ def test_columns_are_all_products_that_occur(both, order):
     for size in range(1, order + 1):
         for chosen in combinations(each, size):
             expected += [np.prod(columns, axis=0) for columns in product(*(c.T for c in chosen))]
-    found = whole(stacked_design(*both, NAMES, order=order, limit=10**6)).T
-    kept = [column for column in expected if column.any()]
+    design = whole(stacked_design(*both, NAMES, order=order, limit=10**6)).T
+    nonzero = [column for column in expected if column.any()]
     # Columns of zeros add nothing to a model; numbers that are all 0 are left where they are.
-    remaining = [column for column in found if column.any()]
-    assert len(remaining) == len(kept)
-    for column in kept:
+    remaining = [column for column in design if column.any()]
+    assert len(remaining) == len(nonzero)
+    for column in nonzero:
         assert any(np.allclose(column, other) for other in remaining)
 
 

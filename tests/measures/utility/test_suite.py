@@ -41,23 +41,23 @@ def collected(
     checks = Checks(original, settings, seed=SEED, synthesis=synthesis)
     for table in made:
         checks.add(table)
-    found = checks.finish().utility
-    return UtilityResult(n=0, n_synthetic=()) if found is None else found
+    utility = checks.finish().utility
+    return UtilityResult(n=0, n_synthetic=()) if utility is None else utility
 
 
 def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
-    found = collected(propensity={"models": ["logit", "cart"], "permutations": 3})
+    result = collected(propensity={"models": ["logit", "cart"], "permutations": 3})
     tables = table_utility(ORIGINAL, MADE, quantiles_of="original")
-    assert found.tables is not None
-    assert found.tables == tables.result()
-    assert found.distance == jensen_shannon(ORIGINAL, MADE)
-    assert found.propensity[0] == pmse(ORIGINAL, MADE)
+    assert result.tables is not None
+    assert result.tables == tables.result()
+    assert result.distance == jensen_shannon(ORIGINAL, MADE)
+    assert result.propensity[0] == pmse(ORIGINAL, MADE)
     trees = [
         pmse(ORIGINAL, table, model="cart", permutations=3, seed=SEED, first=number).datasets[0]
         for number, table in enumerate(MADE, start=1)
     ]
-    assert list(found.propensity[1].datasets) == trees
-    figures = {(place, figure.name): figure for place, figure in found.figures}
+    assert list(result.propensity[1].datasets) == trees
+    figures = {(part, figure.name): figure for part, figure in result.figures}
     two = tables.mean[tables.mean["ways"] == 2]
     assert figures["tables", "mean two-way S_pMSE"].value == pytest.approx(two["S_pMSE"].mean())
     largest = figures["tables", "largest two-way S_pMSE"]
@@ -69,7 +69,7 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
     assert rejected == pytest.approx((p < 0.05).mean())
 
 
-def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
+def test_a_measure_that_fails_for_one_dataset_is_reported_and_loses_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def second_fails(original: Table, made: list[Table], **_: object) -> object:
@@ -78,21 +78,21 @@ def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
         return table_utility(original, made)
 
     monkeypatch.setattr(tables, "table_utility", second_fails)
-    found = collected()
-    assert found.failed == {"tables": "the second one is odd"}
-    assert found.tables is None
-    assert len(found.propensity[0].datasets) == 2
-    assert len(found.distributions) == 4
+    result = collected()
+    assert result.failed == {"tables": "the second one is odd"}
+    assert result.tables is None
+    assert len(result.propensity[0].datasets) == 2
+    assert len(result.distributions) == 4
 
 
-def test_fits_are_compared_and_one_without_a_fit_is_told() -> None:
+def test_fits_are_compared_and_one_without_a_fit_is_reported() -> None:
     sound = FitRequest(formula="age ~ sex + marital")
     missing = FitRequest(formula="age ~ wealth", clusters="sex")
-    found = collected(fits=(sound, missing))
-    assert found.fits == (compare_fit(ORIGINAL, MADE, "age ~ sex + marital"),)
-    (why,) = found.failed.values()
+    result = collected(fits=(sound, missing))
+    assert result.fits == (compare_fit(ORIGINAL, MADE, "age ~ sex + marital"),)
+    (why,) = result.failed.values()
     assert "wealth" in why
-    assert any(place == "ols: age ~ sex + marital" for place, _ in found.figures)
+    assert any(part == "ols: age ~ sex + marital" for part, _ in result.figures)
     assert missing.names == ("age", "wealth", "sex")
 
 
@@ -118,26 +118,26 @@ def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
     requests = ("pay ~ C(sex)", by_town, "`career.periods` ~ C(sex)", "pay ~ (", by_sex, nowhere)
     kinds = {"simple": Synthesis(), "proper": PROPER, "partially": Synthesis(kept=("sex",))}
     for rule, synthesis in kinds.items():
-        found = collected(made, original, synthesis, **OFF, fits=requests)
+        result = collected(made, original, synthesis, **OFF, fits=requests)
         settings = {"rule": rule, "clusters": "person"}
         groups = compare_fit_by(rows, drawn, "pay ~ C(town)", ["sex"], **settings)
-        assert found.fits[3:] == tuple(groups.values())
-        assert found.fits[:3] == (
+        assert result.fits[3:] == tuple(groups.values())
+        assert result.fits[:3] == (
             compare_fit(original, made, "`career.periods` ~ C(sex)", rule=rule),
             *(
                 compare_fit(rows, drawn, "pay ~ C(sex)", rule=rule, clusters=clusters)
                 for clusters in ("person", "town")
             ),
         )
-        assert set(found.failed) == {"fit pay ~ (", "fit pay ~ C(sex)"}
-    assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'", "'person'"]
+        assert set(result.failed) == {"fit pay ~ (", "fit pay ~ C(sex)"}
+    assert [note.rpartition(" ")[2] for note in result.notes] == ["'person'", "'town'", "'person'"]
 
 
 def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
-    found = collected(synthesis=PROPER)
+    results = collected(synthesis=PROPER)
     fresh = 1 + (300 + 200) / 2 / 300
-    assert found.expected == found.fresh == fresh
-    for result, expected in ((found, fresh), (collected(), 1.0)):
+    assert results.expected == results.fresh == fresh
+    for result, expected in ((results, fresh), (collected(), 1.0)):
         levels = {
             figure.chance
             for _, figure in result.figures
@@ -146,24 +146,24 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
         assert levels == {expected}
     both = collected(synthesis=PROPER, propensity={"models": ["logit", "cart"], "permutations": 3})
     for score in both.propensity:
-        place = f"propensity score by {score.model}"
-        chances = {f.key: f.chance for where, f in both.figures if where == place}
+        part = f"propensity score by {score.model}"
+        chances = {f.key: f.chance for where, f in both.figures if where == part}
         expected = {figure.key: figure.chance for figure in score.figures}
-        if score.model == "logit":  # of trees the permutations say what is right
+        if score.model == "logit":  # for trees the permutations set the chance
             expected["pmse_ratio"] = fresh
         assert chances == expected
 
 
 def test_tables_of_kept_variables_alone_are_left_out() -> None:
-    kept = ("sex", "age")
-    made = Table([ORIGINAL[name] if name in kept else MADE[0][name] for name in NAMES])
-    found = collected([made], synthesis=Synthesis(kept=kept))
-    assert found.kept == kept
-    assert found.tables is not None
-    assert not [row for row in found.tables.rows if set(row.variables) <= set(kept)]
-    assert len(found.tables.rows) == 10 - 3
-    assert found.propensity[0] == pmse(ORIGINAL, [made], copied=kept)
+    copied = ("sex", "age")
+    made = Table([ORIGINAL[name] if name in copied else MADE[0][name] for name in NAMES])
+    result = collected([made], synthesis=Synthesis(kept=copied))
+    assert result.kept == copied
+    assert result.tables is not None
+    assert not [row for row in result.tables.rows if set(row.variables) <= set(copied)]
+    assert len(result.tables.rows) == 10 - 3
+    assert result.propensity[0] == pmse(ORIGINAL, [made], copied=copied)
     whole = table_utility(ORIGINAL, [made], quantiles_of="original").mean
     whole = whole.set_index("variables")["S_pMSE"]
-    for row in found.tables.rows:
+    for row in result.tables.rows:
         assert row.s_pmse == pytest.approx(whole[":".join(row.variables)], abs=1e-6)

@@ -62,13 +62,13 @@ def test_estimates_and_errors_are_those_of_r(survey, formula, settings, estimate
         assert made.errors == "design-based (linearised) by stratum and unit"
 
 
-def test_what_has_no_design_based_fit_is_told(survey):
+def test_what_has_no_design_based_fit_is_refused(survey):
     alone = survey.assign(stratum=np.where(survey.unit == 1, 9, survey.stratum))
     design = {"weights": "w", "strata": "stratum", "psu": "unit", "declared": DECLARED}
     with pytest.raises(DataError, match="1 stratum of 'stratum' with a single unit"):
         compare_fit(alone, survey, "y ~ x", **design)
-    kept = compare_fit(survey, alone, "y ~ x", **design)  # by chance, in a synthetic dataset
-    assert kept.combined.std_error[1] == pytest.approx(0.056064 * np.sqrt(2), rel=1e-4)
+    fit = compare_fit(survey, alone, "y ~ x", **design)  # by chance, in a synthetic dataset
+    assert fit.combined.std_error[1] == pytest.approx(0.056064 * np.sqrt(2), rel=1e-4)
     for columns, how, problem in (
         ("rap*", {"method": "brr"}, "0 columns match 'rap"),
         ("rep*", {"method": "jkn", "rscales": [1, 2]}, "2 rscales for 12 columns"),
@@ -76,9 +76,9 @@ def test_what_has_no_design_based_fit_is_told(survey):
     ):
         frame = with_replicates(survey)
         frame = frame.assign(rep3=frame.rep3.where(frame.index != 5))
-        asked = {"weights": "w", "replicates": ReplicateWeights(columns=columns, **how)}
+        options = {"weights": "w", "replicates": ReplicateWeights(columns=columns, **how)}
         with pytest.raises(DataError, match=problem):
-            compare_fit(frame, frame, "y ~ x", declared=DECLARED, **asked)
+            compare_fit(frame, frame, "y ~ x", declared=DECLARED, **options)
 
 
 def with_replicates(survey):
@@ -114,21 +114,21 @@ BY_REPLICATES = [
 def test_errors_by_replicate_weights_are_those_of_r(survey, method, errors, logit):
     frame = with_replicates(survey)
     how = ReplicateWeights(columns="rep*", **method)
-    asked = {"weights": "w", "replicates": how, "declared": DECLARED}
-    made = compare_fit(frame, frame, "y ~ x + sex", **asked)
+    options = {"weights": "w", "replicates": how, "declared": DECLARED}
+    made = compare_fit(frame, frame, "y ~ x + sex", **options)
     assert made.combined.estimate == pytest.approx((2.1937450007, 0.7040249673, 0.2676154691))
     assert np.sqrt(made.combined.within) == pytest.approx(errors, rel=1e-6)
     assert set(made.combined.df) == {4.0}  # R: degf(s) is 6, one constant
-    works = compare_fit(frame, frame, "works ~ x", family="logit", **asked)
+    works = compare_fit(frame, frame, "works ~ x", family="logit", **options)
     assert np.sqrt(works.combined.within[1]) == pytest.approx(logit, rel=1e-6)
 
 
 @pytest.mark.parametrize("design", [{}, {"strata": "stratum", "psu": "unit"}])
-def test_datasets_without_replicate_weights_are_told_with_the_factor(survey, design):
+def test_a_note_names_the_factor_of_datasets_without_replicate_weights(survey, design):
     """The errors of R by jackknife over those of the dataset: linearised, or of single records."""
     how = ReplicateWeights(columns="rep*", method="jk1")
-    asked = {"weights": "w", "replicates": how, "declared": DECLARED, **design}
-    made = compare_fit(with_replicates(survey), survey, "y ~ x + sex", **asked)
+    options = {"weights": "w", "replicates": how, "declared": DECLARED, **design}
+    made = compare_fit(with_replicates(survey), survey, "y ~ x + sex", **options)
     theirs = np.sqrt(made.combined.within)
     assert not design or theirs == pytest.approx(BY_DESIGN[0][3], rel=1e-6)
     factor = np.median(np.array(BY_REPLICATES[2][1]) / theirs)

@@ -24,8 +24,8 @@ from tests.tables import coded, persons, values_of
 
 
 def measures(o, s):
-    found = cell_measures(np.array(o, dtype=float), np.array(s, dtype=float))
-    return dict(zip(CELL_MEASURES, found, strict=True))
+    values = cell_measures(np.array(o, dtype=float), np.array(s, dtype=float))
+    return dict(zip(CELL_MEASURES, values, strict=True))
 
 
 counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=8).filter(
@@ -38,42 +38,42 @@ counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, m
 def test_measures_equal_record_by_record_computation(cells):
     """The propensity score of the saturated model is a cell's share of synthetic records."""
     o, s = zip(*cells, strict=True)
-    ours = [b / (a + b) for a, b in cells for _ in range(a)]
-    theirs = [b / (a + b) for a, b in cells for _ in range(b)]
-    n, c = len(ours) + len(theirs), len(theirs) / (len(ours) + len(theirs))
-    pmse = sum((p - c) ** 2 for p in ours + theirs) / n
-    found = measures(o, s)
-    assert found["pMSE"] == pytest.approx(pmse, abs=1e-12)
-    pairs = [(p > q) + (p == q) / 2 for p in theirs for q in ours]
-    assert found["U"] == pytest.approx(sum(pairs))
-    right = [np.mean([((p > c) + (p >= c)) / 2 for p in side]) for side in (theirs, ours)]
-    assert found["PO50"] == pytest.approx(50 * (right[0] - right[1]))
+    real = [b / (a + b) for a, b in cells for _ in range(a)]
+    drawn = [b / (a + b) for a, b in cells for _ in range(b)]
+    n, c = len(real) + len(drawn), len(drawn) / (len(real) + len(drawn))
+    pmse = sum((p - c) ** 2 for p in real + drawn) / n
+    values = measures(o, s)
+    assert values["pMSE"] == pytest.approx(pmse, abs=1e-12)
+    pairs = [(p > q) + (p == q) / 2 for p in drawn for q in real]
+    assert values["U"] == pytest.approx(sum(pairs))
+    right = [np.mean([((p > c) + (p >= c)) / 2 for p in side]) for side in (drawn, real)]
+    assert values["PO50"] == pytest.approx(50 * (right[0] - right[1]))
     both = np.array([cell for cell in cells if all(cell)]).reshape(-1, 2)
     ratios = both[:, 1] / both[:, 0] * both[:, 0].sum() / max(both[:, 1].sum(), 1)
-    assert found["G"] == pytest.approx(2 * both[:, 1] @ np.log(ratios), abs=1e-9)
-    assert found["dfG"] == len(both) - 1
-    thresholds = sorted({*ours, *theirs})
+    assert values["G"] == pytest.approx(2 * both[:, 1] @ np.log(ratios), abs=1e-9)
+    assert values["dfG"] == len(both) - 1
+    thresholds = sorted({*real, *drawn})
     gaps = [
-        abs(sum(p <= x for p in ours) / len(ours) - sum(p <= x for p in theirs) / len(theirs))
+        abs(sum(p <= x for p in real) / len(real) - sum(p <= x for p in drawn) / len(drawn))
         for x in thresholds
     ]
-    assert found["SPECKS"] == pytest.approx(max(gaps), abs=1e-12)
-    shares = [(a / len(ours), b / len(theirs)) for a, b in cells]
+    assert values["SPECKS"] == pytest.approx(max(gaps), abs=1e-12)
+    shares = [(a / len(real), b / len(drawn)) for a, b in cells]
     coefficient = sum(math.sqrt(p * q) for p, q in shares)
-    assert found["dBhatt"] == pytest.approx(math.sqrt(max(1 - coefficient, 0)), abs=1e-6)
-    assert found["FT"] == pytest.approx(8 * len(theirs) * (1 - coefficient), abs=1e-9)
+    assert values["dBhatt"] == pytest.approx(math.sqrt(max(1 - coefficient, 0)), abs=1e-6)
+    assert values["FT"] == pytest.approx(8 * len(drawn) * (1 - coefficient), abs=1e-9)
     apart = [x * math.log2(2 * x / (p + q)) / 2 for p, q in shares for x in (p, q) if x]
-    assert found["JSD"] == pytest.approx(sum(apart), abs=1e-12)
-    assert found["MabsDD"] == pytest.approx(sum(abs(p - q) for p, q in shares))
-    weighted = [abs(q - p) * len(theirs) / math.sqrt(c * (a + b))
+    assert values["JSD"] == pytest.approx(sum(apart), abs=1e-12)
+    assert values["MabsDD"] == pytest.approx(sum(abs(p - q) for p, q in shares))
+    weighted = [abs(q - p) * len(drawn) / math.sqrt(c * (a + b))
                 for (p, q), (a, b) in zip(shares, cells, strict=True) if a + b]  # fmt: skip
-    assert found["WMabsDD"] == pytest.approx(math.sqrt(math.pi / 2) * sum(weighted))
-    if found["df"] > 0:
-        null = found["df"] * (1 - c) ** 2 * c / n
-        assert found["S_pMSE"] == pytest.approx(pmse / null, abs=1e-9)
-        assert found["S_FT"] * found["df"] == pytest.approx(found["FT"])
-        scaled = 4 * len(theirs) * sum(apart) / math.log(2)
-        assert found["S_JSD"] * found["df"] == pytest.approx(scaled, abs=1e-9)
+    assert values["WMabsDD"] == pytest.approx(math.sqrt(math.pi / 2) * sum(weighted))
+    if values["df"] > 0:
+        null = values["df"] * (1 - c) ** 2 * c / n
+        assert values["S_pMSE"] == pytest.approx(pmse / null, abs=1e-9)
+        assert values["S_FT"] * values["df"] == pytest.approx(values["FT"])
+        scaled = 4 * len(drawn) * sum(apart) / math.log(2)
+        assert values["S_JSD"] * values["df"] == pytest.approx(scaled, abs=1e-9)
 
 
 @pytest.mark.parametrize("n_s", [500, 2000, 8000])
@@ -169,17 +169,17 @@ def test_equals_the_reference(file, made, ways):
     ]
     original = load_reference("original.csv")
     result = table_utility(original, [load_reference(made)], ways=[ways])
-    found = result.mean.set_index("variables").loc[expected.index, list(expected.columns)]
+    computed = result.mean.set_index("variables").loc[expected.index, list(expected.columns)]
     np.testing.assert_allclose(
-        found.to_numpy(dtype=float), expected.to_numpy(dtype=float), rtol=1e-9
+        computed.to_numpy(dtype=float), expected.to_numpy(dtype=float), rtol=1e-9
     )
     np.testing.assert_allclose(result.mean["chi_square"], result.mean["VW"] / 2, rtol=1e-12)
 
 
 def rows_of(original, made, ways=(1, 2)):
     """Return the measures of every table of one dataset, by the quantiles of the original."""
-    found = table_utility(original, made, ways=ways, quantiles_of="original").by_dataset
-    return found.to_dict(orient="records")
+    rows = table_utility(original, made, ways=ways, quantiles_of="original").by_dataset
+    return rows.to_dict(orient="records")
 
 
 def labels_of(table, original, name):
@@ -196,11 +196,11 @@ def labels_of(table, original, name):
 
 
 def slow_counts(original, made, names):
-    ours, theirs = (
+    real, drawn = (
         Counter(zip(*(labels_of(table, original, name) for name in names), strict=True))
         for table in (original, made)
     )
-    return {cell: (ours[cell], theirs[cell]) for cell in {*ours, *theirs}}
+    return {cell: (real[cell], drawn[cell]) for cell in {*real, *drawn}}
 
 
 @settings(max_examples=25, deadline=None)

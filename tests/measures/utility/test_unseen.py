@@ -53,7 +53,7 @@ def three(n, seed):
     return (*(people(n, rng) for _ in range(3)), rng)
 
 
-def found(training, holdout, made):
+def checked(training, holdout, made):
     return unseen(control_run(training, holdout, (made,)), NAMES, seed=1)
 
 
@@ -70,12 +70,12 @@ def words(result):
 def test_a_new_sample_its_bootstrap_and_half_of_it_pass():
     training, holdout, made, rng = three(1_500, 1)
     for file in (made, made.take(rng.integers(0, 1_500, 1_500)), made.take(np.arange(750))):
-        assert set(words(found(training, holdout, file)).values()) == {"pass"}
+        assert set(words(checked(training, holdout, file)).values()) == {"pass"}
 
 
 def test_the_training_records_gain_nothing():
     training, holdout, *_ = three(1_500, 1)
-    result = found(training, holdout, training)
+    result = checked(training, holdout, training)
     for key in ("unseen_pairs", "associations", "tails", "conditional_spread"):
         assert of(result, key).value == pytest.approx(of(result, key).fresh)
     assert result.s_pmse == pytest.approx(result.s_pmse_training)
@@ -84,7 +84,7 @@ def test_the_training_records_gain_nothing():
 def test_permuted_columns_fail():
     training, holdout, made, rng = three(1_500, 2)
     permuted = made_of({name: rng.permutation(made[name].data) for name in NAMES})
-    result = words(found(training, holdout, permuted))
+    result = words(checked(training, holdout, permuted))
     kinds = ("associations", "impossible_records", "conditional_spread")
     assert {result[key] for key in kinds} == {"fail"}
     assert result["tails"] == "pass"
@@ -95,7 +95,7 @@ def test_a_tail_that_is_cut_off_does_not_pass():
     for seed in range(3, 8):
         training, holdout, made, _ = three(2_500, seed)
         pay = made["pay"].data
-        result = found(training, holdout, made.take(pay <= np.quantile(pay, 0.99)))
+        result = checked(training, holdout, made.take(pay <= np.quantile(pay, 0.99)))
         noticed += words(result)["tails"] != "pass"
         assert of(result, "tails").what.endswith(("of pay", "of tax"))
     assert noticed >= 4
@@ -103,11 +103,11 @@ def test_a_tail_that_is_cut_off_does_not_pass():
 
 def test_a_spread_three_times_as_large_fails():
     training, holdout, _, rng = three(1_500, 4)
-    result = found(training, holdout, people(1_500, rng, spread=3))
+    result = checked(training, holdout, people(1_500, rng, spread=3))
     assert words(result)["conditional_spread"] == "fail"
     assert {"pay", "tax"} <= set(of(result, "conditional_spread").what.replace(",", "").split())
     assert of(result, "conditional_spread").value == pytest.approx(3, rel=0.2)
-    narrow = of(found(training, holdout, people(1_500, rng, spread=0.25)), "conditional_spread")
+    narrow = of(checked(training, holdout, people(1_500, rng, spread=0.25)), "conditional_spread")
     assert narrow.value > 2.5
 
 
@@ -121,11 +121,11 @@ def test_a_spread_three_times_as_large_fails():
 )
 def test_impossible_records_are_counted_once_and_named(changes, relation):
     training, holdout, made, _ = three(2_000, 5)
-    before = of(found(training, holdout, made), "impossible_records")
+    before = of(checked(training, holdout, made), "impossible_records")
     values = {name: made[name].data.copy() for name in changes}
     for name, value in changes.items():
         values[name][:60] = value
-    result = found(training, holdout, changed(made, **values))
+    result = checked(training, holdout, changed(made, **values))
     look = of(result, "impossible_records")
     assert look.value == pytest.approx(before.value + 60 / 2_000, abs=0.002)
     named = [one.what for one in result.looks if one.key == "impossible_records"]
@@ -138,7 +138,7 @@ def test_a_relation_that_the_holdout_breaks_does_not_count():
     born = holdout["born"].data.copy()
     born[0] += 1
     broken = changed(made, born=made["born"].data + 1)
-    result = found(training, changed(holdout, born=born), broken)
+    result = checked(training, changed(holdout, born=born), broken)
     assert not any(one.what.startswith("born =") for one in result.looks)
 
 
@@ -179,7 +179,7 @@ def test_tails_are_those_of_slow_code(monkeypatch):
     limit = NormalDist().inv_cdf(1 - 0.05 / 24)  # two-sided, of three figures of four numbers
     error = sqrt(variance * 3 / 600)
     expected = abs(sides[0].mean() - sides[2].mean()) / error / limit
-    looks = {look.what: look for look in found(training, holdout, made).looks}
+    looks = {look.what: look for look in checked(training, holdout, made).looks}
     assert looks["mean of pay"].value == pytest.approx(expected)
     top = np.quantile(sides[2], 0.99)
     shares = [np.mean(side > top) for side in sides]

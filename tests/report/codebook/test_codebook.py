@@ -1,4 +1,4 @@
-"""The codebook for researchers: what it tells, and above all what it does not."""
+"""The codebook for researchers: what it reveals, and above all what it does not."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def save(directory: Path, manifest: Manifest) -> Manifest:
 
 def known(manifest: Manifest, missing: dict[str, list[str]]) -> Manifest:
     """Return the manifest with missing codes of variables."""
-    told = [
+    entries = [
         entry.model_copy(update={"missing": tuple(missing.get(entry.name, ()))})
         for entry in manifest.variables
     ]
-    return manifest.model_copy(update={"variables": tuple(told)})
+    return manifest.model_copy(update={"variables": tuple(entries)})
 
 
 def changed(manifest: Manifest, **changes: Any) -> Manifest:
@@ -109,8 +109,8 @@ def variables(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in content["variables"]}
 
 
-def told(directory: Path, chain: Sequence[StepEntry] = STEPS, **config: Any) -> dict[str, Any]:
-    """The codebook of the datasets of a directory, made as a chain and a configuration say."""
+def codebook(directory: Path, chain: Sequence[StepEntry] = STEPS, **config: Any) -> dict[str, Any]:
+    """Return the codebook of a directory's datasets, made by a chain and a configuration."""
     return book(manifest_of(directory, chain, **config), paths_of(directory))
 
 
@@ -129,28 +129,28 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_values_are_those_of_the_synthetic_files(two: Path) -> None:
-    content = told(two)
+    content = codebook(two)
     both = pd.concat([frame(1), frame(2)])
-    found = variables(content)
-    assert list(found) == list(both.columns)
+    by_name = variables(content)
+    assert list(by_name) == list(both.columns)
     assert content["datasets"]["rows"] == [40, 40]
-    assert found["age"]["range"] == {"low": both["age"].min(), "high": both["age"].max()}
-    assert found["age"]["decimals"] == 0
+    assert by_name["age"]["range"] == {"low": both["age"].min(), "high": both["age"].max()}
+    assert by_name["age"]["decimals"] == 0
     pay = pd.to_numeric(both["pay"])
-    assert found["pay"]["range"] == {"low": pay[pay > 0].min(), "high": pay.max()}
-    assert found["pay"]["decimals"] == 2
-    codes = {entry["code"]: entry["share"] for entry in found["pay"]["missing"]}
+    assert by_name["pay"]["range"] == {"low": pay[pay > 0].min(), "high": pay.max()}
+    assert by_name["pay"]["decimals"] == 2
+    codes = {entry["code"]: entry["share"] for entry in by_name["pay"]["missing"]}
     assert codes == {"-8": 8 / 80, "": 2 / 80}
-    born = found["born"]
+    born = by_name["born"]
     assert born["range"]["low"] == str(both["born"].min().date())
     assert born["range"]["high"] == str(both["born"].max().date())
     assert born["date_format"] == "%Y-%m-%d"
-    shares = {entry["level"]: entry["share"] for entry in found["sex"]["levels"]}
+    shares = {entry["level"]: entry["share"] for entry in by_name["sex"]["levels"]}
     assert shares == both["sex"].value_counts(normalize=True).to_dict()
-    assert [entry["level"] for entry in found["job"]["levels"]] == ["9", "10", "none", "some"]
-    assert found["id"]["levels"] == []
-    assert found["id"]["range"] is None
-    assert found["id"]["made"]["how"] == "numbered"
+    assert [entry["level"] for entry in by_name["job"]["levels"]] == ["9", "10", "none", "some"]
+    assert by_name["id"]["levels"] == []
+    assert by_name["id"]["range"] is None
+    assert by_name["id"]["made"]["how"] == "numbered"
 
 
 def poisoned(manifest: Manifest) -> Manifest:
@@ -174,8 +174,8 @@ def poisoned(manifest: Manifest) -> Manifest:
     for entry in bad["files"]:
         entry["bytes"] = 987659
     bad["files"].append({"name": "checks.json", "sha256": MARK, "bytes": 1})
-    for own in bad["chain"]:
-        own["predictors"] = [*own["predictors"], f"{MARK}_dropped"]
+    for entry in bad["chain"]:
+        entry["predictors"] = [*entry["predictors"], f"{MARK}_dropped"]
     for entry in bad["variables"]:
         entry["missing"] = ["-8", f"{MARK}_code"]
         entry["date_format"] = "%Y-%m-%d" if entry["kind"] == "date" else f"{MARK}_format"
@@ -244,24 +244,24 @@ def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
     assert first == second
 
 
-def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path) -> None:
+def test_original_rows_appear_only_if_the_steward_publishes_them(two: Path) -> None:
     published = changed(manifest_of(two), data={"rows": 4711})
     assert book(published, paths_of(two))["analysis"]["n"] == 4711
     config = {key: value for key, value in published.config.items() if key != "output"}
-    found = book(published.model_copy(update={"config": config}), paths_of(two))["analysis"]
-    assert found["n"] is None
-    assert "4711" not in json.dumps(found)
+    analysis = book(published.model_copy(update={"config": config}), paths_of(two))["analysis"]
+    assert analysis["n"] is None
+    assert "4711" not in json.dumps(analysis)
 
 
 def test_codes_and_levels_that_occur_only_in_the_manifest_stay_there(two: Path) -> None:
     manifest = known(manifest_of(two), {"pay": ["-8", "-7"], "sex": ["m", "unknown"]})
-    found = variables(book(manifest, paths_of(two)))
-    assert {entry["code"] for entry in found["pay"]["missing"]} == {"-8", ""}
-    assert [entry["code"] for entry in found["sex"]["missing"]] == ["m"]
-    assert [entry["level"] for entry in found["sex"]["levels"]] == ["f"]
+    by_name = variables(book(manifest, paths_of(two)))
+    assert {entry["code"] for entry in by_name["pay"]["missing"]} == {"-8", ""}
+    assert [entry["code"] for entry in by_name["sex"]["missing"]] == ["m"]
+    assert [entry["level"] for entry in by_name["sex"]["levels"]] == ["f"]
 
 
-def test_unused_categories_of_typed_files_are_not_told(tmp_path: Path) -> None:
+def test_unused_categories_of_typed_files_do_not_appear(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     directory.mkdir()
     data = frame(1)
@@ -272,18 +272,18 @@ def test_unused_categories_of_typed_files_are_not_told(tmp_path: Path) -> None:
     manifest = known(manifest_of(directory), {"pay": ["-8.0", ""]})
     content = book(manifest, paths_of(directory))
     assert MARK not in json.dumps(content)
-    found = variables(content)
-    assert found["pay"]["range"]["low"] > 0
-    assert {entry["code"] for entry in found["pay"]["missing"]} == {"-8", ""}
-    assert found["born"]["range"]["low"].endswith("T01:00:00")
+    by_name = variables(content)
+    assert by_name["pay"]["range"]["low"] > 0
+    assert {entry["code"] for entry in by_name["pay"]["missing"]} == {"-8", ""}
+    assert by_name["born"]["range"]["low"].endswith("T01:00:00")
     assert content["datasets"]["format"]["type"] == "parquet"
     assert "read_parquet" in content["analysis"]["code"]
 
 
 def test_the_example_runs_as_it_stands(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = told(two)["analysis"]
-    assert (found["rule"], found["formula"]) == ("simple", "T = U (k/n + 1/m)")
-    result = executed(found["code"], two, monkeypatch)
+    analysis = codebook(two)["analysis"]
+    assert (analysis["rule"], analysis["formula"]) == ("simple", "T = U (k/n + 1/m)")
+    result = executed(analysis["code"], two, monkeypatch)
     means = [frame(seed)["age"].mean() for seed in (1, 2)]
     errors = [frame(seed)["age"].var() / 40 for seed in (1, 2)]
     assert result.estimate == pytest.approx([np.mean(means)])
@@ -315,8 +315,8 @@ def test_odd_text_files_are_read_and_described(
     chain = [step("größe", "numeric", "sample"), step("ort", "categorical", "cart", "größe")]
     manifest = manifest_of(directory, chain, data={"encoding": "latin-1", "delimiter": ";"})
     content = book(changed(manifest, data={"rows": 10}), paths_of(directory))
-    found = content["datasets"]["format"]
-    assert (found["delimiter"], found["decimal_mark"]) == (";", ",")
+    layout = content["datasets"]["format"]
+    assert (layout["delimiter"], layout["decimal_mark"]) == (";", ",")
     assert variables(content)["größe"]["range"] == {"low": 1.5, "high": 2.25}
     executed(content["analysis"]["code"], directory, monkeypatch)
 

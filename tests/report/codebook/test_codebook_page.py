@@ -20,17 +20,17 @@ def _acts(name: str) -> bool:
 
 def test_it_says_for_whom_it_is_and_is_sound(tmp_path: Path) -> None:
     page = page_of(CODEBOOKS[SCENE](tmp_path))
-    found = Page(page)
-    ids = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
-    links = [str(attrs["href"]) for attrs in found.all("a")]
-    assert not [attrs for _, attrs in found.elements if any(_acts(name) for name in attrs)]
+    parsed = Page(page)
+    ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
+    links = [str(attrs["href"]) for attrs in parsed.all("a")]
+    assert not [attrs for _, attrs in parsed.elements if any(_acts(name) for name in attrs)]
     assert "for release with the datasets" in page
     assert '<aside class="banner release"' in page
     assert "confidential: " not in page.lower()
     assert len(set(ids)) == len(ids)
     assert {link for link in links if re.match(r"#v\d", link)} == {f"#v{n}" for n in range(1, 8)}
     assert {link.removeprefix("#") for link in links} <= set(ids)
-    assert len(found.all("h1")) == 1
+    assert len(parsed.all("h1")) == 1
     assert not re.search(r"(?:src|href)=\"https?:", page)
 
 
@@ -40,7 +40,7 @@ def test_data_cannot_act(tmp_path: Path) -> None:
     def spoiled(value: Any) -> Any:
         if isinstance(value, dict):
             fixed = ("kind", "how")  # names of the package's own, never of data
-            return {key: own if key in fixed else spoiled(own) for key, own in value.items()}
+            return {key: item if key in fixed else spoiled(item) for key, item in value.items()}
         if isinstance(value, list):
             return [spoiled(item) for item in value]
         return EVIL if isinstance(value, str) else value

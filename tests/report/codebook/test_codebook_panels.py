@@ -37,17 +37,17 @@ LONG = (
 )
 
 
-def redrawn(own: StepEntry, **changes: Any) -> StepEntry:
+def redrawn(entry: StepEntry, **changes: Any) -> StepEntry:
     """Return a step with other models or trees; its words are those of the models."""
-    names = (own.model, *changes.get("base", own.base))
+    names = (entry.model, *changes.get("base", entry.base))
     words = {"in_words": tuple(map(words_of, names))}
-    return StepEntry.model_validate(plain(own) | words | changes)
+    return StepEntry.model_validate(plain(entry) | words | changes)
 
 
 def long_frame(seed: int, n: int = 30) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     persons = np.repeat(np.arange(1, n + 1), rng.integers(1, 6, n))
-    own = rng.normal(100, 20, n + 1)[persons]
+    means = rng.normal(100, 20, n + 1)[persons]
     rows = len(persons)
     return pd.DataFrame(
         {
@@ -56,7 +56,7 @@ def long_frame(seed: int, n: int = 30) -> pd.DataFrame:
             "state": rng.choice(["a", "b"], rows),
             "sex": np.where(persons % 2, "f", "m"),
             "job": rng.choice(["x", "y", "z"], rows),
-            "pay": np.round(own + rng.normal(0, 1, rows), 2),
+            "pay": np.round(means + rng.normal(0, 1, rows), 2),
         }
     )
 
@@ -96,23 +96,23 @@ def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
 
 
 def made(content: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(v["made"] for v in content["variables"] if v["name"] == name)
-    return found
+    entry: dict[str, Any] = next(v["made"] for v in content["variables"] if v["name"] == name)
+    return entry
 
 
 def without_trees() -> list[StepEntry]:
-    return [redrawn(own, trees=None, base=["pmm"]) for own in LONG]
+    return [redrawn(entry, trees=None, base=["pmm"]) for entry in LONG]
 
 
 # --- trees inside other models --------------------------------------------------------------------
 
 
-def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
-    """The manifest takes from every model inside what may be told, and nothing else."""
+def test_options_of_a_wrapped_model_are_listed(tmp_path: Path) -> None:
+    """The manifest contains the public options of every model inside, and nothing else."""
     model = LagOne(base=Grouped(by=("sex",), base=Cart(min_leaf=3)))
     table = {"kind": Kind.NUMERIC, "name": "pay"}
-    own = Step(variable="pay", method=LAG, model=model, predictors=("sex",))
-    entry = step_entry(own, Variable(**table), REGISTRY)
+    pay_step = Step(variable="pay", method=LAG, model=model, predictors=("sex",))
+    entry = step_entry(pay_step, Variable(**table), REGISTRY)
     assert (entry.base, entry.options) == (("grouped", "cart"), {"min_leaf": 3})
     content = long_codebook(
         tmp_path,
@@ -162,11 +162,11 @@ def test_the_example_allows_for_clusters_of_persons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = long_codebook(tmp_path)
-    found = content["analysis"]
-    assert (found["k"], found["n"]) == (30, 30)
-    assert "k is the number of persons" in " ".join(found["words"])
-    assert "Count persons, not rows" in " ".join(found["words"])
-    result = executed(found["code"], tmp_path, monkeypatch)
+    analysis = content["analysis"]
+    assert (analysis["k"], analysis["n"]) == (30, 30)
+    assert "k is the number of persons" in " ".join(analysis["words"])
+    assert "Count persons, not rows" in " ".join(analysis["words"])
+    result = executed(analysis["code"], tmp_path, monkeypatch)
     frames = [long_frame(seed) for seed in (1, 2)]
     errors = [clustered(frame, frame["pay"]) for frame in frames]
     assert result.estimate == pytest.approx([np.mean([f["pay"].mean() for f in frames])])
@@ -186,8 +186,8 @@ def test_the_errors_of_a_weighted_panel_are_weighted(
         [step("pay", "numeric", LAG), step("w", "numeric", LAG)],
         {"person": "person", "persons": 30},
     ).model_copy(update={"design": DesignEntry(weight="w")})
-    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
-    result = executed(found["code"], tmp_path, monkeypatch)
+    analysis = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    result = executed(analysis["code"], tmp_path, monkeypatch)
     share = frame["w"] / frame["w"].sum()
     mean = (share * frame["pay"]).sum()
     scores = share * (frame["pay"] - mean)
@@ -197,15 +197,15 @@ def test_the_errors_of_a_weighted_panel_are_weighted(
     assert result.total == pytest.approx([2 * error])
 
 
-def test_persons_of_the_original_are_told_only_if_they_are_published(tmp_path: Path) -> None:
+def test_persons_of_the_original_appear_only_if_they_are_published(tmp_path: Path) -> None:
     assert long_codebook(tmp_path, persons=987654)["analysis"]["n"] == 987654
-    found = long_codebook(tmp_path, persons=987654, output={})
-    assert found["analysis"]["n"] is None
-    assert "number of original persons: ask the data holder" in found["analysis"]["code"]
-    assert "98765" not in json.dumps(found)
+    content = long_codebook(tmp_path, persons=987654, output={})
+    assert content["analysis"]["n"] is None
+    assert "number of original persons: ask the data holder" in content["analysis"]["code"]
+    assert "98765" not in json.dumps(content)
 
 
-def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> None:
+def test_names_of_a_panel_that_are_not_released_do_not_appear(tmp_path: Path) -> None:
     long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
     panel = {"person": MARK, "time": MARK, "career": MARK, "persons": 30}
     given = manifest_of(
@@ -228,7 +228,7 @@ def test_clusters_of_values_with_missing_codes(
         {"person": "person", "persons": 30},
         variables={"pay": {"missing": ["-8"]}},
     )
-    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    analysis = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
     observed = frame[frame["pay"] != -8]
-    result = executed(found["code"], tmp_path, monkeypatch)
+    result = executed(analysis["code"], tmp_path, monkeypatch)
     assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
