@@ -45,10 +45,10 @@ def run(tmp_path: Path) -> Any:
     for name, words in MODULES.items():
         (module,) = (one for one in blocks if words in one)
         (tmp_path / f"synthesizer_{name}.py").write_text(module)
-    said = "".join(re.findall(r"```toml\n(.*?)```", text, re.S))
+    toml = "".join(re.findall(r"```toml\n(.*?)```", text, re.S))
     for line in POINTS.splitlines():
         name, _, target = line.partition(" = ")
-        assert not target or "met" in name or f'{name} = "{target}"' in said
+        assert not target or "met" in name or f'{name} = "{target}"' in toml
     info = tmp_path / "synthesizer_elsewhere-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
@@ -152,15 +152,15 @@ def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path)
 def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     entry = tmp_path / "synthesizer_random_rows.py"
     text = entry.read_text()
-    places = """placements={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
-    entry.write_text(text.replace("makes_datasets=True,", places))
+    placements = """placements={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
+    entry.write_text(text.replace("makes_datasets=True,", placements))
     (tmp_path / "run.yaml").write_text("{data: {path: small.csv}, workers: 1}")
     words = ["--set", "output.alike=maybe"]
     codes, output, errors = run(["run", "--help"], ["plan", "run.yaml", *words])
     assert codes == [0, 2], errors
     assert re.search(r"--alike +Draw all levels alike", output)
     assert "output.alike: must be true or false (got 'maybe')" in errors
-    for wrong, said in (
+    for wrong, problem in (
         ('placements={"none": "data"},', "key 'random_rows': placements failed (KeyError)"),
         ('placements={"path": "data"},', "data.path: an extension has a key of the core"),
     ):
@@ -169,7 +169,7 @@ def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
         options.write_text(options.read_text().replace("alike:", "path:"))
         codes, _, errors = run(["plan", "run.yaml"])
         assert codes == [2]
-        assert said in errors
+        assert problem in errors
         assert "Traceback" not in errors
 
 
@@ -293,8 +293,8 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
     (tmp_path / "run.yaml").write_text(
         "{data: {path: small.csv}, random_rows: true, workers: 1, random_key: none, checks: false}"
     )
-    place = name if words != "is not a dataclass or model" else "random_rows"
-    module = tmp_path / f"synthesizer_{place}.py"
+    module_name = name if words != "is not a dataclass or model" else "random_rows"
+    module = tmp_path / f"synthesizer_{module_name}.py"
     assert right in module.read_text()
     module.write_text(module.read_text().replace(right, wrong))
     codes, output, errors = run(["run", "run.yaml"])
@@ -318,7 +318,7 @@ def test_faulty_blocks_lose_no_run(run: Any, tmp_path: Path) -> None:
     assert "extension &#39;random_rows&#39;: page failed" in page
 
 
-def test_words_of_an_extension_that_are_none_trouble_nobody_else(run: Any, tmp_path: Path) -> None:
+def test_invalid_words_of_an_extension_disturb_nothing_else(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
         "{data: {path: small.csv}, default_method: sample, workers: 1, random_key: none, "
         "checks: false}"

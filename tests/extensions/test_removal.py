@@ -32,22 +32,22 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def without(name: str, place: Path) -> Path:
+def without(name: str, folder: Path) -> Path:
     """Make the package without an extension in a folder, and return the folder."""
-    own = place / "synthesizer"
-    (own / "extensions").mkdir(parents=True)
+    package = folder / "synthesizer"
+    (package / "extensions").mkdir(parents=True)
     for entry in (*PACKAGE.iterdir(), *(PACKAGE / "extensions").iterdir()):
         if entry.name not in ("extensions", name, "__pycache__"):
-            (own / entry.relative_to(PACKAGE)).symlink_to(entry)
-    return place
+            (package / entry.relative_to(PACKAGE)).symlink_to(entry)
+    return folder
 
 
-def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str, str]:
+def typed(path: str, folder: Path, *commands: list[str]) -> tuple[list[int], str, str]:
     """Run commands of the package on a path in a folder; return their codes and what they print."""
     done = subprocess.run(
         [sys.executable, "-c", TYPED, json.dumps(commands)],
         env=os.environ | {"PYTHONPATH": path},
-        cwd=place,
+        cwd=folder,
         text=True,
         capture_output=True,
         check=True,
@@ -71,17 +71,17 @@ WORDS = {
 
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_the_rest_works_and_what_is_gone_is_refused(name: str, tmp_path: Path) -> None:
-    place = without(name, tmp_path)
-    (place / "people.csv").write_text("a,b\n" + "1,x\n2,y\n3,x\n" * 20)
-    (place / "run.yaml").write_text(
+    folder = without(name, tmp_path)
+    (folder / "people.csv").write_text("a,b\n" + "1,x\n2,y\n3,x\n" * 20)
+    (folder / "run.yaml").write_text(
         "data: {path: people.csv}\nrandom_key: none\nseed: 1\nworkers: 1\n"
     )
     words, refusal = WORDS[name]
     made = ["run", "run.yaml", "--set", "checks={one_way: true, attacks: false, nearest: false}"]
-    codes, _, errors = typed(str(place), place, made, words)
+    codes, _, errors = typed(str(folder), folder, made, words)
     assert codes == [0, 2], errors
-    said, _, installed = " ".join(errors.split()).partition("installed extensions: ")
-    assert refusal in said
+    message, _, installed = " ".join(errors.split()).partition("installed extensions: ")
+    assert refusal in message
     assert installed.split(", ") == [other for other in EXTENSIONS if other != name]
     assert "Traceback" not in errors
 

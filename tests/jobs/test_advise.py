@@ -101,7 +101,7 @@ def test_all_settings_have_the_same_half_and_what_is_advised_is_a_setting(
     assert advise(config) == result  # the same draws, the same advice
 
 
-def test_every_problem_is_told_before_anything_is_fitted(
+def test_every_problem_is_reported_before_anything_is_fitted(
     people: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Plan, "refit")
@@ -109,8 +109,8 @@ def test_every_problem_is_told_before_anything_is_fitted(
     target.write_text("mine")
     with pytest.raises(ConfigError) as caught:
         advise({**people, "m": 0, "visit_sequence": ["age", "wage"]}, json=target)
-    told = "; ".join(caught.value.problems)
-    assert all(word in told for word in ("advice.json exists", "m:", "wage"))
+    problems = "; ".join(caught.value.problems)
+    assert all(word in problems for word in ("advice.json exists", "m:", "wage"))
     assert target.read_text() == "mine"
 
 

@@ -141,15 +141,15 @@ def test_uniques_that_the_original_has_are_left_out(tmp_path):
                    output={"directory": str(tmp_path / name), "report": False}))
         for name, steps in {"with": None, "without": {"uniques": "drop"}}.items()
     ]  # fmt: skip
-    kept, dropped = (pd.read_csv(result.datasets[0], dtype=str) for result in both)
+    whole, dropped = (pd.read_csv(result.datasets[0], dtype=str) for result in both)
     original = stars().astype(str)
-    found = replicated_uniques(original, kept).datasets[0].replicated
-    assert found > 5  # the control: there is something to leave out
-    assert len(dropped) == len(kept) - found
+    copies = replicated_uniques(original, whole).datasets[0].replicated
+    assert copies > 5  # the control: there is something to leave out
+    assert len(dropped) == len(whole) - copies
     assert replicated_uniques(original, dropped).datasets[0].replicated == 0
     assert both[1].checks.risk.replicated.datasets[0].replicated == 0
     notes = " ".join(both[1].manifest.notes)
-    assert f"{found} of 300 records were left out" in notes
+    assert f"{copies} of 300 records were left out" in notes
     assert "this is no cure" in notes
     assert "arXiv 2312.05114" in notes
 

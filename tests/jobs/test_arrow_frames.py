@@ -101,25 +101,25 @@ def test_every_public_function_takes_them() -> None:
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
     other, made = drawn(frame), drawn(table)
     keys: dict[str, Any] = {"keys": ["town", "age"], "target": "ok"}
-    ours, theirs = check(table, [made, made], **keys), check(frame, [other, other], **keys)
-    assert ours.risk.to_frame().equals(theirs.risk.to_frame())
-    assert ours.utility.to_frame().equals(theirs.utility.to_frame())
+    of_table, of_frame = check(table, [made, made], **keys), check(frame, [other, other], **keys)
+    assert of_table.risk.to_frame().equals(of_frame.risk.to_frame())
+    assert of_table.utility.to_frame().equals(of_frame.utility.to_frame())
     fits = [compare_fit(*data, "share ~ age + town") for data in ((table, made), (frame, other))]
     assert fits[0].to_frame().equals(fits[1].to_frame())
 
 
 def test_what_is_refused_is_refused_at_once() -> None:
     table = pa.table({"t": [["secret"]] * 3, "u": [{"a": "secret"}] * 3, "v": [b"secret"] * 3})
-    with pytest.raises(SynthesizerError) as found:
+    with pytest.raises(SynthesizerError) as caught:
         drawn(table)
-    said = "\n".join(found.value.problems)
+    problems = "\n".join(caught.value.problems)
     for words in ("'t' contains lists", "'u' contains records", "'v' contains bytes"):
-        assert words in said
-    assert "secret" not in said
+        assert words in problems
+    assert "secret" not in problems
     twice = pa.table([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"])
-    with pytest.raises(SynthesizerError) as found:
+    with pytest.raises(SynthesizerError) as caught:
         check(twice, [pd.Series([1, 2]), 3], keys=["a"], target="a")  # type: ignore[arg-type]
-    first, second, third = found.value.problems
+    first, second, third = caught.value.problems
     assert first == "original: column 'a' occurs twice; rename one"
     assert second.startswith("synthetic.1 must be a Table, a pandas DataFrame")
     assert third.endswith("not a whole number: use pandas.DataFrame(...)")

@@ -50,22 +50,22 @@ VARIABLES = ["sex", "age", "region", "job", "pay"]
 
 def test_figures_are_those_of_the_measures() -> None:
     question = Question(sensitive="sex", public=("age", "job"))
-    found = check(ORIGINAL, [MADE, CONTROL], **KNOWN, settings={"inference": [question]})
-    main, pair = found.risk.main, (ORIGINAL, [MADE, CONTROL])
+    results = check(ORIGINAL, [MADE, CONTROL], **KNOWN, settings={"inference": [question]})
+    main, pair = results.risk.main, (ORIGINAL, [MADE, CONTROL])
     assert main.cap == cap(*pair, **KNOWN)
     assert main.tcap == tcap(*pair, **KNOWN)
     assert main.identity == identity(*pair, keys=KNOWN["keys"])
     assert main.attribute == attribute(*pair, **KNOWN)
     assert main.suda == suda(ORIGINAL, KNOWN["keys"]).result
-    assert found.risk.inference[0] == inference(*pair, sensitive="sex", public=["age", "job"])
-    assert found.risk.replicated == replicated_uniques(*pair, exclude=["person_id"])
+    assert results.risk.inference[0] == inference(*pair, sensitive="sex", public=["age", "job"])
+    assert results.risk.replicated == replicated_uniques(*pair, exclude=["person_id"])
     tables = table_utility(*pair, names=VARIABLES, ways=(1, 2), quantiles_of="original")
-    assert found.utility.tables == tables.result()
-    assert [part.variable for part in found.utility.distributions] == VARIABLES
-    assert (found.utility.n, found.utility.n_synthetic) == (300, (200, 300))
-    assert (main.differential, found.risk.nearest, found.risk.attacks) == (None, None, None)
-    assert found.failed == {}
-    assert json.dumps(plain(found), allow_nan=False)
+    assert results.utility.tables == tables.result()
+    assert [part.variable for part in results.utility.distributions] == VARIABLES
+    assert (results.utility.n, results.utility.n_synthetic) == (300, (200, 300))
+    assert (main.differential, results.risk.nearest, results.risk.attacks) == (None, None, None)
+    assert results.failed == {}
+    assert json.dumps(plain(results), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,10 @@ def test_a_control_shows_what_is_risk(both: CheckResults) -> None:
 
 
 def test_the_verdict_is_that_of_the_limits_named() -> None:
-    found = check(ORIGINAL, MADE, **OF_RISK, limits={"cap": 0.0})
-    assert [e.key for e in found.verdict["anybody"].evidence if e.word == "fail"] == ["cap"]
-    assert len(found.exceeded()) == 1
-    assert found.exceeded(LimitConfig(cap=1.0)) == ()
+    results = check(ORIGINAL, MADE, **OF_RISK, limits={"cap": 0.0})
+    assert [e.key for e in results.verdict["anybody"].evidence if e.word == "fail"] == ["cap"]
+    assert len(results.exceeded()) == 1
+    assert results.exceeded(LimitConfig(cap=1.0)) == ()
     assert check(ORIGINAL, MADE, **OF_RISK).exceeded() == ()
     other = check(ORIGINAL, MADE.assign(sex="x"), only="utility", limits={"mean_two_way": 1e6})
     (above,) = other.exceeded()  # a limit does not hold for what could not be compared
@@ -110,17 +110,17 @@ def test_the_verdict_is_that_of_the_limits_named() -> None:
 def test_frames_are_a_panel_by_the_configuration() -> None:
     panel = {"panel": {"person": "id", "time": "year", "career": "state"}}
     frame = long_frame(60)
-    found = check(frame, frame, keys=["sex"], target="state@last", config=panel)
-    assert (found.risk.units, found.risk.careers.n, found.failed) == ("persons", 60, {})
-    assert found.panel is not None
+    results = check(frame, frame, keys=["sex"], target="state@last", config=panel)
+    assert (results.risk.units, results.risk.careers.n, results.failed) == ("persons", 60, {})
+    assert results.panel is not None
     with pytest.raises(DataError, match="panel: tables of codes do not work"):
         check(persons(200), persons(100, 1), config=panel)
 
 
 def test_numbers_as_targets() -> None:
-    near = {"tolerance": Tolerance(relative=0.1)}
+    tolerance = {"tolerance": Tolerance(relative=0.1)}
     target = {"keys": ["sex", "age"], "target": "pay", "only": "risk"}
-    main = check(ORIGINAL, ORIGINAL, **target, settings=near).risk.main
+    main = check(ORIGINAL, ORIGINAL, **target, settings=tolerance).risk.main
     assert main.cap is not None
     assert (main.tcap, main.attribute) == (None, None)
     grouped = CheckSettings(groups={"pay": 4, "age": [30, 50]})
@@ -132,14 +132,14 @@ def test_numbers_as_targets() -> None:
 def test_persons_count_not_records() -> None:
     panel, kept_out = pd.concat([ORIGINAL] * 4), pd.concat([CONTROL] * 4)
     split = {"differential_confidentiality": {"units": "person_id"}}
-    asked = {**OF_RISK, "settings": NO_HALVES | split}
+    options = {**OF_RISK, "settings": NO_HALVES | split}
     with pytest.raises(DataError, match="'person_id' of the control file is empty"):
-        check(panel, MADE, kept_out.assign(person_id=None), **asked)
-    found = check(panel, MADE, kept_out, **asked).risk
-    assert any("300 values of 'person_id'" in note for note in found.notes)
-    assert found.main.differential.figures[0].n == 600
+        check(panel, MADE, kept_out.assign(person_id=None), **options)
+    risk = check(panel, MADE, kept_out, **options).risk
+    assert any("300 values of 'person_id'" in note for note in risk.notes)
+    assert risk.main.differential.figures[0].n == 600
     others = kept_out.assign(person_id="c" + kept_out["person_id"])
-    assert check(panel, MADE, others, **asked).risk.notes == ()
+    assert check(panel, MADE, others, **options).risk.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -167,18 +167,18 @@ def test_one_column_can_hand_out_persons(
     )
     original, sample, control = (people[i::3].reset_index(drop=True) for i in range(3))
     made = sample.assign(**{changed: values(original, sample)})
-    found = check(original, made, control, keys=["age"], target="job", only="risk")
-    assert found.verdict["person"].word == word
+    results = check(original, made, control, keys=["age"], target="job", only="risk")
+    assert results.verdict["person"].word == word
 
 
 def test_a_fault_in_a_column_costs_only_that_column() -> None:
     odd = ORIGINAL.assign(odd=[1, "x"] * 150, empty=None)
     made = MADE.assign(odd=1, empty=2, extra=1)
-    found = check(odd, [made, made.drop(columns="pay")], **KNOWN)
-    assert found.risk.replicated.keys == ("sex", "age", "region", "job")
+    results = check(odd, [made, made.drop(columns="pay")], **KNOWN)
+    assert results.risk.replicated.keys == ("sex", "age", "region", "job")
     failed = {f"column {name!r}" for name in ("odd", "empty", "pay", "extra")}
-    assert set(found.utility.failed) == failed
-    assert any("identifiers" in note and "person_id" in note for note in found.utility.notes)
+    assert set(results.utility.failed) == failed
+    assert any("identifiers" in note and "person_id" in note for note in results.utility.notes)
 
 
 def test_a_control_that_is_none_is_refused() -> None:
@@ -193,8 +193,8 @@ def test_a_control_that_is_none_is_refused() -> None:
         check(ORIGINAL, ORIGINAL, ORIGINAL.iloc[::-1], **KNOWN)
     # what no synthetic dataset has need not be in the control
     less = CONTROL.drop(columns=["pay"])
-    asked = {**OF_RISK, "settings": {"attacks": False, "guesses": False}}
-    assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **asked).risk.nearest is not None
+    options = {**OF_RISK, "settings": {"attacks": False, "guesses": False}}
+    assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **options).risk.nearest is not None
 
 
 def test_keys_that_a_synthetic_dataset_lacks_are_not_suggested() -> None:
@@ -212,9 +212,9 @@ FITS = ALL_OFF | {"fits": [FitRequest(formula="pay ~ age", clusters="person_id")
 
 
 def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
-    found = check(ORIGINAL, [MADE, MADE], settings=FITS).utility
-    assert [(fit.clusters, fit.rule) for fit in found.fits] == [("person_id", "simple")]
-    assert any("rule" in note for note in found.notes)  # nothing says how the data were made
+    utility = check(ORIGINAL, [MADE, MADE], settings=FITS).utility
+    assert [(fit.clusters, fit.rule) for fit in utility.fits] == [("person_id", "simple")]
+    assert any("rule" in note for note in utility.notes)  # it is unknown how the data were made
     proper = check(ORIGINAL, [MADE, MADE], settings=FITS, config={"proper": True}).utility
     assert [fit.rule for fit in proper.fits] == ["proper"]
     wrong = ALL_OFF | {"fits": [{"formula": "pay ~ age", "rule": "simple"}]}
@@ -246,15 +246,15 @@ def test_every_problem_comes_at_once(arguments: dict[str, object], words: list[s
 
 
 def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
-    ours = ORIGINAL.assign(region=ORIGINAL["region"].mask(ORIGINAL.index < 60, ""))
-    theirs = ours.assign(region=ours["region"].replace("", "N"))
-    found = check(ours, [ours, theirs], **OF_RISK)
-    (words,) = found.unlike
+    original = ORIGINAL.assign(region=ORIGINAL["region"].mask(ORIGINAL.index < 60, ""))
+    other = original.assign(region=original["region"].replace("", "N"))
+    results = check(original, [original, other], **OF_RISK)
+    (words,) = results.unlike
     assert words.startswith("missing values of 'region' are '' in the original and 'N' in synth")
-    assert found.risk.alarms[0] == words
-    replicated = [part.replicated for part in found.risk.replicated.datasets]
+    assert results.risk.alarms[0] == words
+    replicated = [part.replicated for part in results.risk.replicated.datasets]
     assert replicated == [300, 240]  # what would go unseen
-    of_control = check(ours, ours, theirs.assign(age=ours["age"] + 1), **OF_RISK)
+    of_control = check(original, original, other.assign(age=original["age"] + 1), **OF_RISK)
     assert "in the control" in of_control.unlike[0]
 
 
@@ -262,10 +262,10 @@ def test_files_are_what_their_frames_are(both: CheckResults, tmp_path: Path) -> 
     for name, frame in {"original": ORIGINAL, "made": MADE, "control": CONTROL}.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     files = [str(tmp_path / f"{name}.csv") for name in ("original", "made", "control")]
-    found = check(files[0], [Path(files[1])], files[2], **KNOWN, limits={"cap": 0.0})
-    assert found.risk.to_frame().equals(both.risk.to_frame())
-    assert found.utility.to_frame().equals(both.utility.to_frame())
-    assert len(found.exceeded()) == 1
+    results = check(files[0], [Path(files[1])], files[2], **KNOWN, limits={"cap": 0.0})
+    assert results.risk.to_frame().equals(both.risk.to_frame())
+    assert results.utility.to_frame().equals(both.utility.to_frame())
+    assert len(results.exceeded()) == 1
     with pytest.raises(SynthesizerError, match=r"(?s)jobb.*nowhere\.csv|nowhere\.csv.*jobb"):
         check(files[0], tmp_path / "nowhere.csv", keys=["sex"], target="jobb")
 
@@ -278,13 +278,13 @@ def test_what_makes_figures_mislead_is_a_warning() -> None:
 
 
 def test_kinds_may_be_declared() -> None:
-    ours, made = (
+    original, made = (
         frame.assign(pay=frame["pay"].where(frame["age"] > 30, -8)) for frame in (ORIGINAL, MADE)
     )
     for how in (
         {"declared": {"pay": Declaration(missing=("-8",))}},
         {"config": {"variables": {"pay": {"missing": [-8]}}}},
     ):
-        found = check(ours, made, only="utility", **how).utility
-        (pay,) = (part for part in found.distributions if part.variable == "pay")
+        utility = check(original, made, only="utility", **how).utility
+        (pay,) = (part for part in utility.distributions if part.variable == "pay")
         assert (pay.labels[-1], pay.missing[-1]) == ("-8", True)

@@ -65,10 +65,10 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
 
 
 def test_inference_and_panels() -> None:
-    asked = {"sensitive": "marital", "public": ["sex", "age"], "groups": {"age": 5}}
+    question = {"sensitive": "marital", "public": ["sex", "age"], "groups": {"age": 5}}
     panel = {"units": "age"}  # a stand-in for persons: people of one age go together
     results, _ = checked(
-        checks=SCENARIO | {"inference": asked, "differential_confidentiality": panel}
+        checks=SCENARIO | {"inference": question, "differential_confidentiality": panel}
     )
     assert results.summary.auc is not None
     assert results.summary.revealed_share is not None
@@ -76,14 +76,14 @@ def test_inference_and_panels() -> None:
     ages = len(np.unique(TABLE["age"].data))
     assert main.differential.comparisons[0].n_a == (ages + 1) // 2
     assert results.exceeded(LimitConfig(auc=0.0, revealed_share=0.0)) != ()
-    told = results.summary.probability_above
-    assert told == results.risk.inference[0].thresholds.rows[0].share
-    assert results.exceeded(LimitConfig(probability_above=told)) == ()
-    (above,) = results.exceeded(LimitConfig(probability_above=told - 0.01))
+    share = results.summary.probability_above
+    assert share == results.risk.inference[0].thresholds.rows[0].share
+    assert results.exceeded(LimitConfig(probability_above=share)) == ()
+    (above,) = results.exceeded(LimitConfig(probability_above=share - 0.01))
     assert "limits.probability_above" in above
 
 
-def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
+def test_a_check_that_fails_is_reported_and_counts_as_above_its_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -115,13 +115,13 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
 
 
 def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
-    asked = NO_HALVES | {"keys": ["sex"], "target": "state@last"}
+    base = NO_HALVES | {"keys": ["sex"], "target": "state@last"}
     off = {"sequences": False, "replicated_careers": False}
-    results, _ = checked_panel(long_frame(), m=1, checks=asked | off)
+    results, _ = checked_panel(long_frame(), m=1, checks=base | off)
     assert (results.panel, results.risk.careers) == (None, None)
     limits = LimitConfig(sequence_ratio=1.0, replicated_careers=0.1)
     assert len(results.exceeded(limits)) == 2
-    results, _ = checked_panel(long_frame(), m=1, checks=asked)
+    results, _ = checked_panel(long_frame(), m=1, checks=base)
     assert results.exceeded(LimitConfig(sequence_ratio=1e6, replicated_careers=1.0)) == ()
     above = results.exceeded(LimitConfig(sequence_ratio=0.0, replicated_careers=0.0))
     assert [words.partition(":")[0] for words in above] == [
@@ -136,10 +136,10 @@ def test_suda_on_three_points_in_time(form: str) -> None:
     frame, years = long_frame(60).astype(str), [str(year) for year in YEARS[:3]]
     wide = frame.pivot_table(index="id", columns="year", values="grade", aggfunc="first")
     wide = wide.fillna("out").add_prefix("y")
-    known = [tuple(own) for own in wide[[f"y{year}" for year in years]].to_numpy()]
-    unique = [own for own in known if known.count(own) == 1]
-    alone = [own for own in unique
-             if any(sum(o[k] == own[k] for o in known) == 1 for k in range(3))]  # fmt: skip
+    known = [tuple(career) for career in wide[[f"y{year}" for year in years]].to_numpy()]
+    unique = [career for career in known if known.count(career) == 1]
+    alone = [career for career in unique
+             if any(sum(o[k] == career[k] for o in known) == 1 for k in range(3))]  # fmt: skip
     checks = NO_HALVES | {"target": "sex"}
     if form == "long":
         checks["keys"] = [f"grade@{year}" for year in years]

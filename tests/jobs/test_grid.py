@@ -19,14 +19,14 @@ def made(vary: dict[str, Any], **settings: Any) -> Grid:
 
 
 def test_the_product_of_all_values() -> None:
-    found = made({"cart.min_leaf": [3, 10], "proper": [True, False]})
-    assert list(found.names) == [
+    full_grid = made({"cart.min_leaf": [3, 10], "proper": [True, False]})
+    assert list(full_grid.names) == [
         "cart.min_leaf=3,proper=true",
         "cart.min_leaf=3,proper=false",
         "cart.min_leaf=10,proper=true",
         "cart.min_leaf=10,proper=false",
     ]
-    last = found.settings[-1]
+    last = full_grid.settings[-1]
     assert last.values == {"cart.min_leaf": 10, "proper": False}
     assert last.config.models == {"cart": {"min_leaf": 10}}
     assert last.config.proper is False
@@ -41,9 +41,9 @@ def test_the_rest_of_the_configuration_stays() -> None:
         "checks": False,
         "method": {"pay": "pmm"},
     }
-    found = made({"cart.min_leaf": [3, 5]}, **settings)
+    full_grid = made({"cart.min_leaf": [3, 5]}, **settings)
     base = read_config(BASE | settings)
-    config = found.settings[0].config
+    config = full_grid.settings[0].config
     # all other names of the option give way
     assert config.models == {"cart": {"complexity": 0.1, "min_leaf": 3}, "ctree": {}}
     assert config.model_copy(update={"models": {}}) == base.model_copy(update={"models": {}})
@@ -62,9 +62,9 @@ def test_names_are_safe_and_unique() -> None:
 
 
 def test_every_faulty_value_is_named() -> None:
-    found = made({"m": [0, 2, "many"], "proper": [True, False]})
-    told = merged_problems(found.problems, len(found.names))
-    assert len(told) == 2
-    assert told[0].startswith("setting m=0,proper=true and 1 more: m: ")
-    assert told[1].startswith("setting m=many,proper=true and 1 more: m: ")
-    assert len(found.settings) == 2
+    full_grid = made({"m": [0, 2, "many"], "proper": [True, False]})
+    problems = merged_problems(full_grid.problems, len(full_grid.names))
+    assert len(problems) == 2
+    assert problems[0].startswith("setting m=0,proper=true and 1 more: m: ")
+    assert problems[1].startswith("setting m=many,proper=true and 1 more: m: ")
+    assert len(full_grid.settings) == 2

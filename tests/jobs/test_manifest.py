@@ -1,4 +1,4 @@
-"""What a manifest says of models inside models, and of their trees."""
+"""What a manifest contains on models inside models, and on their trees."""
 
 import pytest
 

@@ -62,11 +62,11 @@ def test_two_runs_add_up(source):
     looks = [r.checks.risk.further["near_verbatim"].looks for r in (first, second)]
     assert [e.looks for e in entries] == looks
     sums = [sum(max(look.high, 0) for look in pair) for pair in zip(*looks, strict=True)]
-    told = evidence(second.verdict)
-    assert told.high == pytest.approx(max(sums))
-    assert told.low is None
-    assert told.word == ("pass" if max(sums) <= 0.05 else "unclear")
-    assert "1 other release" in told.sentence
+    outcome = evidence(second.verdict)
+    assert outcome.high == pytest.approx(max(sums))
+    assert outcome.low is None
+    assert outcome.word == ("pass" if max(sums) <= 0.05 else "unclear")
+    assert "1 other release" in outcome.sentence
     assert str(first.manifest.seed) not in json.loads(ledger.read_text())["releases"][0].values()
     # checks.json and the verdict that is read from it know of it, too
     stored = json.loads((source.parent / "two" / "checks.json").read_text())
@@ -118,16 +118,16 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     ledger.write_text(json.dumps(content))
     off = {"checks": {"differential_confidentiality": False, "attacks": False}}
     files = [tmp_path / "r1" / "synthetic_1.csv"]
-    found = check_files(source, files, control, overrides=off, only="risk").record
+    record = check_files(source, files, control, overrides=off, only="risk").record
     alone, together = (
-        found.results.risk.further["near_verbatim"],
-        found.results.risk.releases.counted,
+        record.results.risk.further["near_verbatim"],
+        record.results.risk.releases.counted,
     )
     assert (alone.datasets, together.datasets) == (1, 2)
     assert alone.looks[0].inside >= 74
     assert together.looks[0].inside >= 148
-    told = evidence(found.verdict)
-    assert (told.value, told.low) == (
+    outcome = evidence(record.verdict)
+    assert (outcome.value, outcome.low) == (
         together.telling(0.05).excess,
         together.telling(0.05).low,
     )
@@ -167,10 +167,10 @@ def test_the_bound_holds_where_releases_point_to_the_same_or_to_others():
         inside = np.zeros((2, 1_000), bool)
         inside[0, :60] = inside[1, overlap : overlap + 60] = True
         by_chance = rng.random((2, 2, 1_000)) < 0.05
-        told = [inside[r] | by_chance[0, r] for r in (0, 1)]
-        highs = [difference(told[r].sum(), 1_000, by_chance[1, r].sum(), 1_000, z)[2]
+        hits = [inside[r] | by_chance[0, r] for r in (0, 1)]
+        highs = [difference(hits[r].sum(), 1_000, by_chance[1, r].sum(), 1_000, z)[2]
                  for r in (0, 1)]  # fmt: skip
-        union = (told[0] | told[1]).mean() - (by_chance[1, 0] | by_chance[1, 1]).mean()
+        union = (hits[0] | hits[1]).mean() - (by_chance[1, 0] | by_chance[1, 1]).mean()
         assert union <= sum(highs)
 
 

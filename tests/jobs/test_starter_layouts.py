@@ -37,8 +37,8 @@ CASES = {
 @pytest.mark.parametrize(("lines", "options", "keys"), CASES.values(), ids=CASES)
 def test_what_init_finds_or_is_given_is_in_a_yaml_that_runs(tmp_path, lines, options, keys):
     (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
-    said = StarterOptions(file=file_options(**options))
-    starter = write_starter(tmp_path / "x.csv", tmp_path / "x.yaml", options=said, overwrite=False)
+    settings = {"options": StarterOptions(file=file_options(**options)), "overwrite": False}
+    starter = write_starter(tmp_path / "x.csv", tmp_path / "x.yaml", **settings)
     data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
     assert data == {"path": "x.csv", **keys}
     assert prepare(starter.path).data.table.n_rows == len(FRAME)

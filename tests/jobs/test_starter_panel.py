@@ -30,8 +30,8 @@ def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "people.yaml"
     options = ["--person", "id", "--time", "year", "--set", "panel.career=grade"]
-    told = call("init", tmp_path / "people.csv", "-o", path, *options)
-    assert told.exit_code == 0, told.output
+    result = call("init", tmp_path / "people.csv", "-o", path, *options)
+    assert result.exit_code == 0, result.output
     config = load_config(path)
     assert (config.panel.person, config.panel.time, config.panel.career) == ("id", "year", "grade")
     assert str(config.variables["id"].kind) == "id"

@@ -1,4 +1,4 @@
-"""What `init` finds to hold in all rows holds in all synthetic rows, and bends nothing."""
+"""Relations that `init` finds in all rows hold in all synthetic rows, and distort nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def frame() -> pd.DataFrame:
     )
 
 
-def test_relations_are_said_written_and_kept(
+def test_relations_are_printed_written_and_kept(
     frame: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     frame.to_csv(tmp_path / "d.csv", index=False)

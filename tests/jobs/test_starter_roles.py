@@ -1,4 +1,4 @@
-"""Whatever a file holds, `init` writes a configuration that runs, and says what to look at."""
+"""For any file, `init` writes a configuration that runs, and prints what to look at."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def nasty_frame() -> pd.DataFrame:
 
 def started(folder: Path, frame: pd.DataFrame, **options: object) -> Starter:
     frame.to_csv(folder / "data.csv", index=False)
-    said = StarterOptions(**options)  # type: ignore[arg-type]
-    return make_starter(folder / "data.csv", folder / "data.yaml", said)
+    settings = StarterOptions(**options)  # type: ignore[arg-type]
+    return make_starter(folder / "data.csv", folder / "data.yaml", settings)
 
 
 def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
     nasty_frame().to_csv(tmp_path / "data.csv", index=False)
-    told = call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml")
-    assert told.exit_code == 0, told.output
-    assert "check 9 of 13 columns" in told.output
+    printed = call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml")
+    assert printed.exit_code == 0, printed.output
+    assert "check 9 of 13 columns" in printed.output
     content = yaml.safe_load((tmp_path / "run.yaml").read_text())
-    left = ["comment", "odd", "large", "hid", "empty"]
-    assert sorted(content["drop"]) == sorted(left)
+    dropped = ["comment", "odd", "large", "hid", "empty"]
+    assert sorted(content["drop"]) == sorted(dropped)
     assert content["variables"]["refused"]["missing"] == ["refused"]
     assert content["variables"]["endless"]["missing"] == ["inf"]
     assert content["variables"]["late"]["missing"] == ["not yet"]
     assert content["variables"]["day"]["date_format"] == "%d/%m/%Y"
     assert content["variables"]["stamp"]["kind"] == "date"
-    for name in [*left, "late", "day", "refused", "endless"]:
-        assert f"\n  {name}: " in told.output
+    for name in [*dropped, "late", "day", "refused", "endless"]:
+        assert f"\n  {name}: " in printed.output
     overrides = {"m": 1, "workers": 1, "output": {"directory": "out"}, "checks": False}
     made = pd.read_csv(run(tmp_path / "run.yaml", overrides=overrides).datasets[0], dtype=str)
-    assert list(made) == [name for name in nasty_frame() if name not in left]
+    assert list(made) == [name for name in nasty_frame() if name not in dropped]
     assert made["stamp"].str.fullmatch(r"\d{2}/\d{2}/\d{4} \d{2}:\d{2}").all()
     # a control: a run does not guess any of it
     with pytest.raises(DataError) as caught:
@@ -91,8 +91,8 @@ def test_the_encoding_is_found_named_and_kept(
     town = np.random.default_rng(0).choice(["Köln", "Zürich", "Bonn"], 90)
     frame = persons_frame(90)[["sex", "age"]].assign(town=town)
     frame.to_csv(tmp_path / "d.csv", index=False, encoding=encoding, sep=";")
-    told = call("init", tmp_path / "d.csv", "-o", tmp_path / "d.yaml")
-    assert named in told.output
+    printed = call("init", tmp_path / "d.csv", "-o", tmp_path / "d.yaml")
+    assert named in printed.output
     assert yaml.safe_load((tmp_path / "d.yaml").read_text())["data"].get("encoding") == key
     result = run(tmp_path / "d.yaml", overrides={"m": 1, "workers": 1, "checks": False})
     made = pd.read_csv(result.datasets[0], sep=";", encoding=encoding)
@@ -103,8 +103,8 @@ def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "people.db") as database:
         persons_frame(90).to_sql("people", database, index=False)
     url, query = f"sqlite:///{tmp_path}/people.db", "SELECT sex, age FROM people"
-    told = call("init", "--sql", url, query, "-o", tmp_path / "q.yaml")
-    assert told.exit_code == 0, told.output
+    printed = call("init", "--sql", url, query, "-o", tmp_path / "q.yaml")
+    assert printed.exit_code == 0, printed.output
     content = yaml.safe_load((tmp_path / "q.yaml").read_text())
     assert content["data"] == {"sql": {"url": url, "query": query}}
     result = run(tmp_path / "q.yaml", overrides={"m": 1, "workers": 1, "checks": False})
@@ -112,11 +112,11 @@ def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
     assert "not both" in call("init").output
 
 
-def test_options_that_contradict_are_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
+def test_options_that_contradict_are_refused_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     persons_frame(60)[["sex", "age"]].to_csv(tmp_path / "d.csv", index=False)
-    said = StarterOptions(drop=("sex", "agge"), ids=("sex",))
+    settings = StarterOptions(drop=("sex", "agge"), ids=("sex",))
     with pytest.raises((ConfigError, DataError)) as caught:
-        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=said, overwrite=False)
+        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=settings, overwrite=False)
     for word, problem in zip(
         ("did you mean 'age'", "--drop and --id both name 'sex'"),
         caught.value.problems,
@@ -126,7 +126,7 @@ def test_options_that_contradict_are_told_at_once_and_nothing_is_written(tmp_pat
     assert not (tmp_path / "d.yaml").exists()
 
 
-def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None:
+def test_what_a_file_looks_like_is_noted_with_the_command(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     states = np.cumsum(rng.random((N, 16)) < 0.1, axis=1) % 3
     items = rng.integers(1, 4, (N, 16))  # of a questionnaire: all alike, near or far

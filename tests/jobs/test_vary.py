@@ -28,10 +28,10 @@ def test_values_are_those_of_yaml(text: str, values: tuple[Any, ...]) -> None:
 
 
 def test_infinite_values_become_text() -> None:
-    found, problems = variations({"career.theta": [5, math.inf]}, REGISTRY)
+    variants, problems = variations({"career.theta": [5, math.inf]}, REGISTRY)
     assert problems == []
-    assert found[0].values == (5, ".inf")
-    assert found == variations(["career.theta=5,.inf"], REGISTRY)[0]
+    assert variants[0].values == (5, ".inf")
+    assert variants == variations(["career.theta=5,.inf"], REGISTRY)[0]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_infinite_values_become_text() -> None:
     ],
 )
 def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
-    found, problems = variations({key: [1, 2]}, REGISTRY)
+    variants, problems = variations({key: [1, 2]}, REGISTRY)
     assert problems == []
-    assert (found[0].path, found[0].values) == (path, (1, 2))
+    assert (variants[0].path, variants[0].values) == (path, (1, 2))
 
 
 @pytest.mark.parametrize(

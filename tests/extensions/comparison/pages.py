@@ -15,12 +15,12 @@ def three_runs(folder: Path, **changes: Any) -> ComparedRuns:
     return runs(folder, points, **changes)
 
 
-def above(folder: Path, *places: int) -> ComparedRuns:
-    """Three runs with limits, of which some are above one."""
-    own = three_runs(folder, limits={"cap": 0.35, "mean_two_way": 1.2})
-    for place in places:
-        own = changed(own, place, exceeded=("limits.cap: CAP is 0.4",))
-    return own
+def above(folder: Path, *positions: int) -> ComparedRuns:
+    """Return three runs with limits; the runs at ``positions`` are above one."""
+    compared = three_runs(folder, limits={"cap": 0.35, "mean_two_way": 1.2})
+    for position in positions:
+        compared = changed(compared, position, exceeded=("limits.cap: CAP is 0.4",))
+    return compared
 
 
 COMPARISONS: dict[str, Callable[[Path], str]] = {

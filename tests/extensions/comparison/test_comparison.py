@@ -1,4 +1,4 @@
-"""Runs side by side: what differs, what shares an axis, who is on the frontier, what is told."""
+"""Runs side by side: their differences, common axes, frontier and notes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> Co
 def points(tmp_path: Path) -> list[ComparedRun]:
     """The third is beaten by the second on both, the fourth on one of them only."""
     values = {3: (0.40, 1.0), 5: (0.30, 1.2), 7: (0.35, 1.3), 9: (0.30, 1.4)}
-    return [point(tmp_path, f"leaf{leaf}", *own) for leaf, own in values.items()]
+    return [point(tmp_path, f"leaf{leaf}", *figures) for leaf, figures in values.items()]
 
 
 def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
     for n, value in enumerate((-0.02, -0.001, 0.01), 1):
         checks = checks_of(0.3, 4.0 - n, difference=value)
         runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
-    found = frontier_of(runs, "differential_confidentiality", "mean_two_way")
-    assert found == ("leaf2", "leaf3")
+    frontier = frontier_of(runs, "differential_confidentiality", "mean_two_way")
+    assert frontier == ("leaf2", "leaf3")
 
 
 def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
         risk=risk, utility=UtilityResult(n=1, n_synthetic=(1,), failed={"two_way": "?"})
     )
     runs.append(point(tmp_path, "leaf3", 0, 0, checks=lacking))
-    found = compare_runs(runs, risk="cap")
-    assert found.frontier == ("leaf2", "leaf1")
-    assert "leaf3: could not be computed: two_way." in found.notes
-    assert [run.name for run in found.placed] == ["leaf1", "leaf2"]
+    result = compare_runs(runs, risk="cap")
+    assert result.frontier == ("leaf2", "leaf1")
+    assert "leaf3: could not be computed: two_way." in result.notes
+    assert [run.name for run in result.placed] == ["leaf1", "leaf2"]
     off = compare_runs([*runs[:2], point(tmp_path, "leaf4", 0, 0, checks=NOTHING)], risk="cap")
     assert "leaf4: has no figures; its checks were off or failed." in off.notes
 
@@ -92,19 +92,19 @@ def test_figures_that_depend_on_something_else_are_not_compared(
     tmp_path: Path, changes: dict[str, Any], what: str
 ) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, **changes)]
-    found = compare_runs(runs)
-    assert (found.risk, found.utility, found.frontier, found.placed) == (None, None, (), ())
-    assert found.notes[0].startswith(f"The runs differ in: {what}. ")
+    result = compare_runs(runs)
+    assert (result.risk, result.utility, result.frontier, result.placed) == (None, None, (), ())
+    assert result.notes[0].startswith(f"The runs differ in: {what}. ")
     # a run without figures hinders no other
     runs[1] = point(tmp_path, "leaf2", 0, 0, **changes | {"checks": NOTHING})
     assert compare_runs(runs).frontier == ("leaf1",)
 
 
-def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
+def test_files_are_private_and_not_overwritten(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.5)) for n in ("a", "b")]
     page, numbers = tmp_path / "map.html", tmp_path / "map.json"
-    found = write_comparison(runs, page, json=numbers)
-    assert found.frontier == ("a", "b")
+    result = write_comparison(runs, page, json=numbers)
+    assert result.frontier == ("a", "b")
     for path in (page, numbers):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "Content-Security-Policy" in page.read_text()
@@ -113,7 +113,7 @@ def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
         write_comparison([runs[0], tmp_path / "c"], page, json=numbers, risk="kap")
     assert len(caught.value.problems) == 4
     write_comparison(runs, page, overwrite=True)
-    assert compare_runs(read_runs(runs)) == found
+    assert compare_runs(read_runs(runs)) == result
 
 
 def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
@@ -126,7 +126,7 @@ def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Pa
     return write_run(where / name, manifest, checks_of(0.3, 1.0))
 
 
-def test_the_same_datasets_are_told(tmp_path: Path) -> None:
+def test_runs_with_the_same_datasets_are_noted(tmp_path: Path) -> None:
     texts = {"one": "a", "other": "a", "third": "b"}
     runs = [keeping(tmp_path, name, {"synthetic_1.csv": text}) for name, text in texts.items()]
     assert compare_runs(read_runs(runs)).notes[0].startswith("one; other: have the same datasets")
@@ -138,7 +138,7 @@ def contents(where: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("page", "numbers", "told"),
+    ("page", "numbers", "problem"),
     [
         ("link/x.html", "maps/x.html", "x.html is named twice"),
         ("x.html", "nowhere/x.json", "the directory does not exist"),
@@ -146,7 +146,7 @@ def contents(where: Path) -> dict[str, bytes]:
     ],
 )
 def test_files_that_clash_are_found_before_anything_is_written(
-    tmp_path: Path, page: str, numbers: str, told: str
+    tmp_path: Path, page: str, numbers: str, problem: str
 ) -> None:
     runs = [keeping(tmp_path, name, {"synthetic_1.csv": name}) for name in ("one", "other")]
     (tmp_path / "maps").mkdir()
@@ -155,7 +155,7 @@ def test_files_that_clash_are_found_before_anything_is_written(
     before = contents(tmp_path)
     with pytest.raises((DataError, OutputError)) as caught:
         write_comparison(runs, tmp_path / page, json=tmp_path / numbers, overwrite=True)
-    assert told in " ".join(caught.value.problems)
+    assert problem in " ".join(caught.value.problems)
     assert contents(tmp_path) == before
 
 
@@ -175,36 +175,36 @@ def test_the_data_are_not_replaced(tmp_path: Path) -> None:
         {"rows": 101},  # as good as 100
         {"seed": 2},
         {"random_key": "0f" * 32},
-        # the checks are right about it, whatever the configuration says
+        # the results of the checks decide, not the configuration
         {"checks": checks_of(0.3, 2.0, proper=True)},
         {"settings": {"checks": {"keys": ["sex", "age"]}}},
     ],
 )
 def test_other_differences_hinder_nothing(tmp_path: Path, changes: dict[str, Any]) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, **changes)]
-    found = compare_runs(runs, risk="cap")
-    assert (found.risk, found.utility) == ("cap", "mean_two_way")
-    assert found.frontier
-    told = {
+    result = compare_runs(runs, risk="cap")
+    assert (result.risk, result.utility) == ("cap", "mean_two_way")
+    assert result.frontier
+    expected = {
         "seed": "different seeds",
         "random_key": "different seeds",
         "checks": "Some runs are proper",
     }
     (what,) = changes
-    assert any(told.get(what, "same seed") in note for note in found.notes)
+    assert any(expected.get(what, "same seed") in note for note in result.notes)
 
 
 def test_axes_frontier_and_what_differs(points: list[ComparedRun]) -> None:
-    found = compare_runs(points, risk="cap")
-    assert (found.risk, found.utility) == ("cap", "mean_two_way")
-    assert found.frontier == ("leaf5", "leaf3")  # by rising risk
-    assert found.differing == ("models.cart.min_leaf",)
-    assert [run.differing["models.cart.min_leaf"] for run in found.runs] == [3, 5, 7, 9]
+    result = compare_runs(points, risk="cap")
+    assert (result.risk, result.utility) == ("cap", "mean_two_way")
+    assert result.frontier == ("leaf5", "leaf3")  # by rising risk
+    assert result.differing == ("models.cart.min_leaf",)
+    assert [run.differing["models.cart.min_leaf"] for run in result.runs] == [3, 5, 7, 9]
     usual = compare_runs(points)
     assert (usual.risk, usual.utility) == ("differential_confidentiality", "mean_two_way")
     chosen = compare_runs(points, risk="disco", utility="worst_two_way")
     assert (chosen.risk, chosen.utility) == ("disco", "worst_two_way")
-    assert chosen.notes == found.notes
+    assert chosen.notes == result.notes
 
 
 def test_settings_that_differ_are_named_as_they_are_written(tmp_path: Path) -> None:

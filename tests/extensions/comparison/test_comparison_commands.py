@@ -44,8 +44,8 @@ def test_axes_are_chosen_on_the_command_line(grid: list[Path], tmp_path: Path) -
     result = call(*words, "--risk", "disco", "--utility", "worst_two_way")
     assert result.exit_code == 0, result.output
     assert "DiSCO: " in result.output
-    found = json.loads(numbers.read_text())
-    assert (found["risk"], found["utility"]) == ("disco", "worst_two_way")
+    content = json.loads(numbers.read_text())
+    assert (content["risk"], content["utility"]) == ("disco", "worst_two_way")
     for level in ("married", "north", "south"):  # levels of the data stay in the page
         assert level not in result.output
 
@@ -80,23 +80,23 @@ def test_a_grid_knows_the_plugins_of_its_configuration() -> None:
 
 
 @pytest.mark.usefixtures("drawn_key")
-def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
+def test_a_grid_shares_one_key_and_goes_on_with_it(tmp_path: Path) -> None:
     """A finished one keeps it in the manifests of its settings alone."""
     config, grid = config_for(tmp_path, seed=None), tmp_path / "grid"
     vary = {"cart.min_leaf": [5, 40]}
     plan = plan_frontier(config, vary, directory=grid)
     setting = plan.settings[0]
-    place = {"directory": workshop(grid) / setting.name}
-    output = setting.config.output.model_copy(update=place)
+    directory = {"directory": workshop(grid) / setting.name}
+    output = setting.config.output.model_copy(update=directory)
     run(setting.config.model_copy(update={"output": output}), seed=plan.seed)
     (workshop(grid) / "grid.json").write_text("{}")
     again = plan_frontier(config, vary, directory=grid)
     assert (again.seed, again.finished) == (plan.seed, (setting.name,))
     bare = plan_frontier(config, vary, directory=grid, overrides={"random_key": "none"})
     assert (bare.seed.random_key, bare.finished) == (None, ())
-    told = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
+    printed = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
-    told += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
-    assert told.count("All runs have the same seed and key") == 2
+    printed += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
+    assert printed.count("All runs have the same seed and key") == 2
     key = str(plan.seed.random_key)
-    assert_kept(key, grid, told, {f"{run.name}/manifest.json" for run in runs})
+    assert_kept(key, grid, printed, {f"{run.name}/manifest.json" for run in runs})

@@ -35,11 +35,11 @@ def three(tmp_path: Path) -> ComparedRuns:
     return runs(tmp_path, {"a": (0.4, 1.0), "b": (0.3, 1.5), "c": (0.42, 1.6)})
 
 
-def changed(compared: ComparedRuns, place: int, **changes: Any) -> ComparedRuns:
-    """Return a comparison whose run at a place is another one."""
-    own = list(compared.runs)
-    own[place] = own[place].model_copy(update=changes)
-    return compared.model_copy(update={"runs": tuple(own)})
+def changed(compared: ComparedRuns, position: int, **changes: Any) -> ComparedRuns:
+    """Return the comparison with changes to the run at a position."""
+    run_list = list(compared.runs)
+    run_list[position] = run_list[position].model_copy(update=changes)
+    return compared.model_copy(update={"runs": tuple(run_list)})
 
 
 def first_map(compared: ComparedRuns) -> Chart:
@@ -73,8 +73,8 @@ def test_names_and_settings_are_escaped(tmp_path: Path) -> None:
         {HOSTILE: (0.4, 1.0), "b": (0.3, 1.5)},
         models={HOSTILE: {"x": HOSTILE}},
     )
-    for place in range(2):
-        compared = changed(compared, place, differing={HOSTILE: HOSTILE})
+    for position in range(2):
+        compared = changed(compared, position, differing={HOSTILE: HOSTILE})
     page = comparison_page(
         compared.model_copy(update={"differing": (HOSTILE,), "notes": (HOSTILE,)})
     )

@@ -75,19 +75,19 @@ def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Frontier, list[str]]:
-    told: list[str] = []
+    log: list[str] = []
     config = configured(tmp_path_factory.mktemp("finished"))
-    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, show=told.append), told
+    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, show=log.append), log
 
 
 def test_every_setting_is_a_whole_run(finished):
-    found, told = finished
-    where = found.directory
+    grid, log = finished
+    where = grid.directory
     assert where.name == "out_frontier"
-    assert found.failed == {}
-    assert [point.name for point in found.comparison.runs] == NAMES
-    assert set(found.comparison.frontier) <= set(NAMES)
-    assert found.comparison.differing == ("models.cart.min_leaf",)
+    assert grid.failed == {}
+    assert [point.name for point in grid.comparison.runs] == NAMES
+    assert set(grid.comparison.frontier) <= set(NAMES)
+    assert grid.comparison.differing == ("models.cart.min_leaf",)
     for name in NAMES:
         files = {path.name for path in (where / name).iterdir()}
         assert files >= {"synthetic_1.csv", "synthetic_2.csv", "checks.json", "manifest.json"}
@@ -95,11 +95,11 @@ def test_every_setting_is_a_whole_run(finished):
         assert stat.S_IMODE((where / name).stat().st_mode) == 0o600
     numbers = json.loads((where / "frontier.json").read_text())
     assert numbers["failed"] == {}
-    assert numbers["frontier"] == list(found.comparison.frontier)
+    assert numbers["frontier"] == list(grid.comparison.frontier)
     assert json.loads((where / "manifest.json").read_text())["kind"] == "frontier"
     assert not workshop(where).exists()
-    assert told[0].startswith("2 settings, each a whole run (m = 2, 100 records, one seed for all)")
-    assert "setting 2 of 2: cart.min_leaf=40" in told
+    assert log[0].startswith("2 settings, each a whole run (m = 2, 100 records, one seed for all)")
+    assert "setting 2 of 2: cart.min_leaf=40" in log
 
 
 def test_a_setting_is_what_run_makes_of_it(finished):
@@ -129,25 +129,25 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
     }
     with pytest.raises(ConfigError) as caught:
         run_grid(config, vary, overrides={"workers": 1})
-    told = "\n".join(caught.value.problems)
+    problems = "\n".join(caught.value.problems)
     for words in ("'seed'", "--vary nosuch", "output", "m=x,", "min_leaf (0)", "'magic'", "'wage'"):
-        assert words in told
+        assert words in problems
     assert not workshop(tmp_path / "out_frontier").exists()
 
 
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
-    told: list[str] = []
+    log: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
-    found = run_grid(config, vary, overrides={"workers": 1}, show=told.append)
+    grid = run_grid(config, vary, overrides={"workers": 1}, show=log.append)
     twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
-    assert [point.name for point in found.comparison.runs] == list(twins.values())
-    assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
-    assert told[0].startswith("2 settings, each a whole run")
+    assert [point.name for point in grid.comparison.runs] == list(twins.values())
+    assert {path.name for path in grid.directory.iterdir() if path.is_dir()} == {*twins.values()}
+    assert log[0].startswith("2 settings, each a whole run")
     for name, twin in twins.items():
         note = f"{name}: left out, since it makes the same data as {twin}: "
-        assert any(line.startswith(f"note: {note}") for line in told)
-        assert any(line.startswith(note) for line in found.comparison.notes)
-        assert note in (found.directory / "frontier.html").read_text()
+        assert any(line.startswith(f"note: {note}") for line in log)
+        assert any(line.startswith(note) for line in grid.comparison.notes)
+        assert note in (grid.directory / "frontier.html").read_text()
     with pytest.raises(ConfigError, match="same data as forest.n_trees=5"):  # nothing is left
         plan_frontier(config, {"forest.n_trees": [5, 9]}, directory=tmp_path / "other")
 
@@ -156,8 +156,8 @@ def test_settings_of_rare_levels_are_each_read_and_run(config: Path) -> None:
     plan = plan_frontier(config, {"rare.min_count": [2, 60]})
     assert (plan.dropped, len(plan.settings)) == ({}, 2)
     plans, _, _ = plans_of(plan.settings, plan.registry, plan.seed)
-    few, many = (sum(c.variable.n_codes for c in own.table.columns if c.is_coded)
-                 for _, own in plans.values())  # fmt: skip
+    few, many = (sum(c.variable.n_codes for c in plan_of_setting.table.columns if c.is_coded)
+                 for _, plan_of_setting in plans.values())  # fmt: skip
     assert few > many
 
 
@@ -167,11 +167,11 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     first = interrupted(config, where, vary)
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
-    told: list[str] = []
-    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, show=told.append)
-    assert len(found.comparison.runs) == 3
-    assert "1 of them are finished in" in told[1]
-    assert "setting 1 of 2: cart.min_leaf=20" in told
+    log: list[str] = []
+    grid = run_grid(config, vary, directory=where, overrides={"workers": 2}, show=log.append)
+    assert len(grid.comparison.runs) == 3
+    assert "1 of them are finished in" in log[1]
+    assert "setting 1 of 2: cart.min_leaf=20" in log
     assert (where / NAMES[0] / "manifest.json").stat().st_ino == made  # the same file, moved
     assert not workshop(where).exists()
 
@@ -185,19 +185,19 @@ class Breaks(Sample):
 
 
 def test_an_internal_error_loses_no_other_setting(config: Path) -> None:
-    registry, told = Registry.load(), list[str]()
+    registry, log = Registry.load(), list[str]()
     registry.register("breaks", Breaks)
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
-    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, show=told.append)
-    ((name, (why,)),) = found.failed.items()
+    grid = run_grid(config, vary, overrides={"workers": 2}, registry=registry, show=log.append)
+    ((name, (why,)),) = grid.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why
-    assert len(found.comparison.runs) == 2
-    assert f"  failed: {why}" in told
-    assert not (found.directory / name).exists()
-    assert (found.directory / "variables.income.method=sample" / "synthetic_1.csv").is_file()
+    assert len(grid.comparison.runs) == 2
+    assert f"  failed: {why}" in log
+    assert not (grid.directory / name).exists()
+    assert (grid.directory / "variables.income.method=sample" / "synthetic_1.csv").is_file()
     for file in ("frontier.html", "frontier.json"):
-        text = (found.directory / file).read_text()
+        text = (grid.directory / file).read_text()
         assert "ZeroDivisionError" in text
         assert "income of 4711" not in text + why
 
@@ -206,10 +206,10 @@ def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Pa
     (tmp_path / "manifest.json").write_text("{}")  # looks like an older result
     with pytest.raises(ConfigError) as caught:
         run_grid(config, LEAVES, directory=tmp_path / "x" / "..", overwrite=True)
-    told = [problem for problem in caught.value.problems if "which is read" in problem]
-    assert len(told) == 2
-    assert "run.yaml" in told[0]
-    assert "persons.csv" in told[1]
+    problems = [problem for problem in caught.value.problems if "which is read" in problem]
+    assert len(problems) == 2
+    assert "run.yaml" in problems[0]
+    assert "persons.csv" in problems[1]
     assert (tmp_path / "persons.csv").is_file()
 
 
@@ -253,14 +253,14 @@ def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_pat
     where = tmp_path / "grid"
     made = interrupted(config, where) / "synthetic_1.csv"
 
-    def kept(**overrides: Any) -> tuple[str, ...]:
+    def finished_names(**overrides: Any) -> tuple[str, ...]:
         return plan_frontier(config, LEAVES, directory=where, overrides=overrides).finished
 
-    assert kept() == (NAMES[0],)
-    assert kept(m=2) == kept(seed=9) == ()
+    assert finished_names() == (NAMES[0],)
+    assert finished_names(m=2) == finished_names(seed=9) == ()
     whole = made.read_bytes()
     made.write_bytes(whole[:50])
-    assert kept() == ()
+    assert finished_names() == ()
     run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
     assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
     again = tmp_path / "again"

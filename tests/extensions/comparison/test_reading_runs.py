@@ -13,14 +13,14 @@ from tests.run_directories import checks_of, manifest_of, propensity_of, write_r
 
 
 def test_figures() -> None:
-    found = figures_of(checks_of(0.3, 1.5), "persons")
-    assert set(found) <= set(AXES)
-    cap = found["cap"]
+    figures = figures_of(checks_of(0.3, 1.5), "persons")
+    assert set(figures) <= set(AXES)
+    cap = figures["cap"]
     assert (cap.value, cap.baseline, cap.chance, cap.original) == (0.3, 0.2, 0.1, 0.9)
-    half = found["differential_confidentiality"]
+    half = figures["differential_confidentiality"]
     assert (half.value, half.low, half.high) == (0.01, -0.01, 0.03)
-    assert (found["mean_two_way"].value, found["worst_two_way"].value) == (1.5, 2.5)
-    assert (found["nearer_share"].low, found["nearer_share"].chance) == (0.4, 0.5)
+    assert (figures["mean_two_way"].value, figures["worst_two_way"].value) == (1.5, 2.5)
+    assert (figures["nearer_share"].low, figures["nearer_share"].chance) == (0.4, 0.5)
     assert "persons" in cap.meaning
 
 
@@ -30,8 +30,8 @@ def test_of_several_figures_with_one_key_the_largest_counts() -> None:
         update={"datasets": (high.datasets[0].model_copy(update={"s_pmse": 3.0}),)}
     )
     for order in ((low, high), (high, low)):
-        found = figures_of(checks_of(0.3, 1.5, propensity=order), "records")
-        assert found["pmse_ratio"].value == 3.0
+        figures = figures_of(checks_of(0.3, 1.5, propensity=order), "records")
+        assert figures["pmse_ratio"].value == 3.0
 
 
 def test_names_are_made_unique(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_names_are_made_unique(tmp_path: Path) -> None:
     assert [point.name for point in read_runs(paths[1:])] == ["run", "c"]
 
 
-def test_everything_that_is_no_run_is_told_at_once(tmp_path: Path) -> None:
+def test_every_directory_that_is_no_run_is_refused_at_once(tmp_path: Path) -> None:
     names = ("good", "cut", "newer", "generated", "whole")
     good, cut, newer, generated, whole = (
         write_run(tmp_path / name, manifest_of()) for name in names
@@ -52,8 +52,8 @@ def test_everything_that_is_no_run_is_told_at_once(tmp_path: Path) -> None:
     (whole / "frontier.json").write_text("{}")
     with pytest.raises(DataError) as caught:
         read_runs([good, *(tmp_path / name for name in ("no run", "nowhere", *names))])
-    told = "\n".join(caught.value.problems)
+    problems = "\n".join(caught.value.problems)
     assert len(caught.value.problems) == 7
     for words in ("the same directory", "no such directory", "it was damaged", "another version",
                   "made by 'generate'", "holds several runs", "no manifest.json"):  # fmt: skip
-        assert words in told
+        assert words in problems

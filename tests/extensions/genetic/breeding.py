@@ -37,15 +37,15 @@ def sealed(candidate):
 def start_of(maker, original, size=8, rate=0.2, seed=3):
     """Mutants of an original, sealed."""
     rng = np.random.default_rng(seed)
-    records = [maker.redraw.mutated(original.records, rate, rng)[0] for _ in range(size)]
-    return [sealed(maker.candidate(own)) for own in records]
+    mutants = [maker.redraw.mutated(original.records, rate, rng)[0] for _ in range(size)]
+    return [sealed(maker.candidate(mutant)) for mutant in mutants]
 
 
 def assert_counted(candidate, scorer):
     """Counts and score are those of counting from nothing."""
     expected = scorer.count(candidate.records)
-    for own, other in zip(candidate.counts, expected, strict=True):
-        np.testing.assert_array_equal(own, other)
+    for count, other in zip(candidate.counts, expected, strict=True):
+        np.testing.assert_array_equal(count, other)
     assert candidate.score == scorer.score(expected, len(candidate.records))
 
 
@@ -56,8 +56,8 @@ def points(people):
 def worth(generation, options):
     """What a generation's result is judged by: lower is better."""
     if options.risk_at_most is None:
-        own = np.array([[generation.utility, max(generation.risk, options.risk_floor or 0)]])
-        return float(fitness(own, weight=options.weight)[0])
+        objectives = np.array([[generation.utility, max(generation.risk, options.risk_floor or 0)]])
+        return float(fitness(objectives, weight=options.weight)[0])
     within = generation.risk <= options.risk_at_most
     return generation.utility if within else 1 + generation.risk
 

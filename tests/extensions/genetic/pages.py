@@ -15,9 +15,9 @@ from tests.extensions.genetic.test_section import chain, dataset, evolved, paret
 from tests.report.utility_examples import manifest
 
 
-def evolution(own: Evolution) -> Record:
+def evolution(section: Evolution) -> Record:
     results = CheckResults(risk=RiskResult(), failed={})
-    return Record(manifest(), results, extensions={"genetic": own})
+    return Record(manifest(), results, extensions={"genetic": section})
 
 
 EVOLUTIONS: dict[str, Callable[[], Record]] = {

@@ -14,8 +14,8 @@ def file_of(columns, levels, missing=()):
     """A table with the variables v0, v1, ...; ``columns`` are codes, ``levels`` their numbers."""
     missing = missing or [()] * len(levels)
     return Table(
-        coded(f"v{place}", codes, LABELS[:count], gone)
-        for place, (codes, count, gone) in enumerate(zip(columns, levels, missing, strict=True))
+        coded(f"v{position}", codes, LABELS[:count], gone)
+        for position, (codes, count, gone) in enumerate(zip(columns, levels, missing, strict=True))
     )
 
 
@@ -47,7 +47,7 @@ def value_of(objective, records):
 
 @st.composite
 def files(draw, *, most_rows=14, candidates=1):
-    """An original, candidates of other sizes, places of keys, place of the target."""
+    """An original, candidates of other sizes, positions of keys, position of the target."""
     levels = draw(st.lists(st.integers(1, 3), min_size=2, max_size=4))
     missing = [draw(st.sampled_from([(), ("N",), ("", "-8")])) for _ in levels]
 
@@ -59,10 +59,10 @@ def files(draw, *, most_rows=14, candidates=1):
         ]
         return file_of(columns, levels, missing)
 
-    places = draw(st.permutations(range(len(levels))))
+    order = draw(st.permutations(range(len(levels))))
     width = draw(st.integers(1, len(levels) - 1))
-    return one(), [one() for _ in range(candidates)], tuple(places[1 : width + 1]), places[0]
+    return one(), [one() for _ in range(candidates)], tuple(order[1 : width + 1]), order[0]
 
 
-def names(places):
-    return [f"v{place}" for place in places]
+def names(positions):
+    return [f"v{position}" for position in positions]

@@ -65,30 +65,30 @@ def codebook(folder: Path, start: str | None, m: int = 2, **more: Any) -> dict[s
     return book(manifest(start, **more), paths)
 
 
-def told(content: dict[str, Any]) -> str:
+def as_text(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("start", ["mutants", "files", "chain"])
 def test_no_rule_of_combination_is_offered(tmp_path: Path, start: str) -> None:
     content = codebook(tmp_path, start, 3)
-    found = content["analysis"]
-    assert (found["rule"], found["formula"], found["code"]) == (None, None, None)
-    assert found["applies"] is False
-    assert (found["m"], found["k"], found["n"]) == (3, 60, None)
-    assert "T = U" not in told(content)
+    analysis = content["analysis"]
+    assert (analysis["rule"], analysis["formula"], analysis["code"]) == (None, None, None)
+    assert analysis["applies"] is False
+    assert (analysis["m"], analysis["k"], analysis["n"]) == (3, 60, None)
+    assert "T = U" not in as_text(content)
 
 
-def test_no_setting_of_the_evolution_is_told_but_its_moves(tmp_path: Path) -> None:
+def test_no_setting_of_the_evolution_is_released_but_its_moves(tmp_path: Path) -> None:
     settings = {"risk_at_most": 0.31415, "population": 271828, "mutants": 0.16180, "seconds": 1414}
-    secret: dict[str, Any] = {
+    sections: dict[str, Any] = {
         "checks": {"keys": ["age", "sex"], "target": "MARKER"},
         "genetic": settings | {"risk": "MARKER", "start": ["MARKER.csv"], "mutation": 0.0123},
     }
     for start in ("mutants", "files", "chain"):
-        text = told(codebook(tmp_path, start, **secret))
-        found = ["MARKER", "0.31415", "271828", "0.1618", "1414", "0.0123", "cap_u", "pareto"]
-        assert [word for word in found if word in text] == []
+        text = as_text(codebook(tmp_path, start, **sections))
+        markers = ["MARKER", "0.31415", "271828", "0.1618", "1414", "0.0123", "cap_u", "pareto"]
+        assert [word for word in markers if word in text] == []
 
 
 def test_a_run_describes_its_datasets_and_not_its_frontier(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_run_describes_its_datasets_and_not_its_frontier(tmp_path: Path) -> No
     assert json.loads((result.directory / "codebook.json").read_text()) == content
     assert content["synthesis"]["lead"].startswith("Evolved from the confidential data")
     assert not content["synthesis"]["modelled"]
-    texts = told(content) + (result.directory / "codebook.html").read_text()
+    texts = as_text(content) + (result.directory / "codebook.html").read_text()
     assert [name for name in frontier if name in texts] == []
     figures = json.loads((result.directory / "checks.json").read_text())["extensions"]
     figures = figures["genetic"]["datasets"][0]

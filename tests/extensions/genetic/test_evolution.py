@@ -1,4 +1,4 @@
-"""The loop: what it keeps, what it tells, why it ends, and what is left if somebody ends it."""
+"""The loop: what it keeps and reports, why it ends, and what an interrupt leaves."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -31,9 +31,9 @@ def seen(monkeypatch):
     people, real = [], evolution._survivors
 
     def spy(*arguments):
-        kept, ranks = real(*arguments)
-        people.append(kept)
-        return kept, ranks
+        survivors, ranks = real(*arguments)
+        people.append(survivors)
+        return survivors, ranks
 
     monkeypatch.setattr(evolution, "_survivors", spy)
     return people
@@ -85,7 +85,7 @@ def test_a_limit_is_kept_where_it_can_be():
     assert outcome.reached
 
 
-def test_an_evolution_lowers_what_it_is_told_to():
+def test_an_evolution_lowers_the_objective_of_larger_weight():
     useful, safe = (evolved(weight=weight, generations=15) for weight in (0.95, 0.05))
     assert useful.score.utility < safe.score.utility
     assert useful.score.risk > safe.score.risk

@@ -33,8 +33,8 @@ def made_files(original, count, seed=2):
     rng = np.random.default_rng(seed)
     n = len(original.records)
     return [
-        frozen(Redraw.marginal(original.coding, original.records).mutated(own, 0.3, rng)[0])
-        for own in [original.records[rng.permutation(n)] for _ in range(count)]
+        frozen(Redraw.marginal(original.coding, original.records).mutated(records, 0.3, rng)[0])
+        for records in [original.records[rng.permutation(n)] for _ in range(count)]
     ]
 
 
@@ -48,8 +48,8 @@ def test_files_come_first_and_versions_of_each_in_turn_fill_up(count):
     for one, records in zip(people, files, strict=False):
         np.testing.assert_array_equal(one.records, records)
     for number, one in enumerate(people[count:]):
-        own, *others = ((one.records == files[(number + k) % count]).mean() for k in range(count))
-        assert own > max(others)
+        first, *others = ((one.records == files[(number + k) % count]).mean() for k in range(count))
+        assert first > max(others)
     for one in people:
         assert_counted(one, made.scorer)
 
@@ -60,9 +60,9 @@ def test_no_two_draws_share_a_generator(paths):
         people = made.mutants(SEED, dataset, 0.5)
         made.evolve(people, SEED, dataset)
         made.shuffled(people[0], SEED, dataset, 2)
-    own = [path for path in paths if path[1] != "random"]  # the same risk floor for all datasets
-    assert len(set(own)) == len(own) > 2 * 2 * 5
-    assert {path[0] for path in own} == {"genetic"}
+    draws = [path for path in paths if path[1] != "random"]  # the same risk floor for all datasets
+    assert len(set(draws)) == len(draws) > 2 * 2 * 5
+    assert {path[0] for path in draws} == {"genetic"}
 
 
 def test_versions_have_more_and_more_records_at_risk_replaced():
@@ -89,7 +89,7 @@ def test_random_risk_where_it_is_known():
     assert made.random_risk(SEED) == pytest.approx(made.risk.baseline, abs=0.002)
     one = sought_of(file_of([[0] * 5, [0] * 5, [0] * 5], [2, 2, 2]), [0, 1], 2)
     values = {name: evolver(original=one, risk=name).random_risk(SEED) for name in RISKS}
-    values.pop("cap_u")  # nobody is unique
+    values.pop("cap_u")  # no record is unique
     assert values == {"cap": 1, "disco": 1, "tcap": 1, "repu": 0, "replicated_uniques": 0}
 
 

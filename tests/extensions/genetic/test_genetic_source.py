@@ -1,4 +1,4 @@
-"""The source of evolved datasets: what it starts from, what it yields, what it tells."""
+"""The source of evolved datasets: its start, its datasets, limits and problems."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -46,11 +46,11 @@ def test_the_frontier_is_thinned_out_above_the_floor(floor, limit, points, best,
     front = [replace(one, score=Score(0.5 - r, r)) for r in (0.1, 0.2, 0.3, 0.4)]
     options = replace(made.plan.options, risk_floor=floor)
     made._last = replace(made._last, best=front[best], frontier=tuple(front), options=options)
-    found = made.beside(SEED)
-    named = found.named([f"frontier_{i}.csv" for i in expected])
+    beside = made.beside(SEED)
+    named = beside.named([f"frontier_{i}.csv" for i in expected])
     assert [point.risk for point in named.written] == [front[i].score.risk for i in expected]
     coding = made.evolver.sought.coding
-    for number, table in enumerate(found.tables, 1):
+    for number, table in enumerate(beside.tables, 1):
         order = made.evolver.shuffled(one, SEED, 0, number)
         assert (coding.encode(table) == order).all()
 
@@ -107,7 +107,7 @@ def test_a_risk_without_anybody_is_refused():
         next(Evolving(plan=plan, table=twice).generate(SEED))
 
 
-def test_what_cannot_be_made_of_one_start_is_told():
+def test_requests_that_one_start_cannot_meet_are_problems():
     assert [*source().misfits(1, None, 0)] == [*source().misfits(1, 60, 0)] == []
     assert len([*source().misfits(2, None, 0)]) == len([*source().misfits(1, 7, 0)]) == 1
     assert source(files=(source().evolver.sought.records,)).half_problems
@@ -115,13 +115,13 @@ def test_what_cannot_be_made_of_one_start_is_told():
 
 
 def test_a_chain_gives_each_dataset_a_population_of_its_own():
-    asked = []
+    requests = []
 
     def generate(seed, **request):
-        asked.append((seed, request))
+        requests.append((seed, request))
         return [random_file(40, (8, 4, 3), number) for number in range(8)]
 
     made = source(chain=SimpleNamespace(generate=generate, notes=()))
     list(made.generate(SEED, m=2, rows=40, first=1, n_jobs=1))
     request = {"m": 8, "rows": 40, "n_jobs": 1}
-    assert asked == [(SEED, request | {"first": 8}), (SEED, request | {"first": 16})]
+    assert requests == [(SEED, request | {"first": 8}), (SEED, request | {"first": 16})]

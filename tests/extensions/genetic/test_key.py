@@ -21,7 +21,7 @@ from tests.end_to_end.test_key import assert_in_manifest_only, assert_kept
 pytestmark = pytest.mark.usefixtures("drawn_key")
 
 
-def test_a_secret_stands_in_the_manifest_only(tmp_path: Path) -> None:
+def test_a_key_is_in_the_manifest_only(tmp_path: Path) -> None:
     genetic = {"population": 6, "generations": 2, "mode": "pareto", "risk": "cap"}
     checks = {"keys": ["sex", "region"], "target": "marital", "propensity": False} | NO_HALVES
     assert_in_manifest_only(tmp_path, genetic=genetic, drop=["age", "income"], checks=checks)
@@ -65,7 +65,7 @@ def test_refining_ends_on_one_screen(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
 
 
-def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> None:
+def test_refining_draws_a_key_and_repeats_from_its_record(tmp_path: Path) -> None:
     original, made = tmp_path / "persons.csv", tmp_path / "made.csv"
     persons_frame(120).drop(columns=["person_id", "income"]).to_csv(original, index=False)
     persons_frame(120).iloc[:, 1:5].head(110).to_csv(made, index=False)

@@ -19,15 +19,15 @@ SEEDS = st.integers(0, 2**31)
 def test_every_set_of_positions_has_its_probability(rate):
     """All 2^4 subsets, so that positions are chosen alike and independently."""
     n, rounds, rng = 4, 8000, np.random.default_rng(5)
-    found = np.zeros(2**n)
+    observed = np.zeros(2**n)
     for _ in range(rounds):
-        found[(1 << chosen(n, rate, rng)).sum()] += 1
+        observed[(1 << chosen(n, rate, rng)).sum()] += 1
     size = np.array([bin(subset).count("1") for subset in range(2**n)])
     expected = rate**size * (1 - rate) ** (n - size) * rounds
     common = expected > 5
-    assert found[~common].sum() < 10
-    scaled = expected[common] * found[common].sum() / expected[common].sum()
-    assert chisquare(found[common], scaled).pvalue > 1e-3
+    assert observed[~common].sum() < 10
+    scaled = expected[common] * observed[common].sum() / expected[common].sum()
+    assert chisquare(observed[common], scaled).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.7])
@@ -95,21 +95,21 @@ def skewed(n=1000):
 
 @pytest.mark.parametrize("kind", ["uniform", "marginal"])
 def test_levels_are_drawn_alike_or_as_often_as_the_original_has_them(kind):
-    """Of one variable, and of all together, for themselves: as often as the product says."""
+    """Levels of one variable, and combinations of all, as often as the product of their shares."""
     coding, original = skewed()
     shares = [
         np.full(count, 1 / count)
         if kind == "uniform"
-        else np.bincount(coding.level(original, place), minlength=count) / len(original)
-        for place, count in enumerate(coding.levels)
+        else np.bincount(coding.level(original, position), minlength=count) / len(original)
+        for position, count in enumerate(coding.levels)
     ]
     redraw = Redraw.uniform(coding) if kind == "uniform" else Redraw.marginal(coding, original)
     drawn, rows = redraw.mutated(frozen(np.zeros(N, int)), 1.0, np.random.default_rng(3))
     assert rows.tolist() == list(range(N))
-    found = [(drawn, np.einsum("i,j,k->ijk", *shares).ravel())]
-    for place, share in enumerate(shares):
-        found.append((redraw.levels(np.full(N, place), np.random.default_rng(4)), share))
-    for values, share in found:
+    draws = [(drawn, np.einsum("i,j,k->ijk", *shares).ravel())]
+    for position, share in enumerate(shares):
+        draws.append((redraw.levels(np.full(N, position), np.random.default_rng(4)), share))
+    for values, share in draws:
         observed, occurs = np.bincount(values, minlength=len(share)), share > 0
         assert not observed[~occurs].any()
         assert chisquare(observed[occurs], share[occurs] * N).pvalue > 1e-3

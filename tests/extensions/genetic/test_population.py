@@ -27,41 +27,41 @@ def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():
 
 @pytest.mark.parametrize(("mode", "goal"), [("single", 0.1), ("single", 1.0), ("pareto", 0.1)])
 def test_aimed_moves_replace_about_the_share_by_which_risk_is_above_the_goal(mode, goal):
-    """Up to half more or less; in mode pareto up to it; never more than the option says."""
+    """Up to half more or less; in mode pareto up to it; never above the option."""
     maker = breeder(ORIGINAL, risk_floor=goal, mode=mode, aimed=0.7)
     one = start_of(maker, ORIGINAL, rate=0.05)[0]
     rng = np.random.default_rng(1)
-    found = [maker._aim(one.counts, len(one.records), rng) for _ in range(400)]
+    aims = [maker._aim(one.counts, len(one.records), rng) for _ in range(400)]
     share = max(1 - goal / one.score.risk, 0)
     low, high = (0, share) if mode == "pareto" else (share / 2, share * 1.5)
-    assert low <= min(found) <= max(found) <= min(high, 0.7)
+    assert low <= min(aims) <= max(aims) <= min(high, 0.7)
     if share:
-        assert min(found) == pytest.approx(low, abs=0.02)
-        assert max(found) == pytest.approx(min(high, 0.7), abs=0.02)
+        assert min(aims) == pytest.approx(low, abs=0.02)
+        assert max(aims) == pytest.approx(min(high, 0.7), abs=0.02)
 
 
-def told_rates(**options):
-    """The rates that children get."""
+def rates_of_children(**options):
+    """Return the mutation rates of children."""
     maker = breeder(ORIGINAL, aimed=0.0, crossover=0.0, **options)
-    one, found = start_of(maker, ORIGINAL)[0], []
+    one, rates = start_of(maker, ORIGINAL)[0], []
 
     class Recording:
         def mutated(self, records, rate, rng):
-            found.append(rate)
+            rates.append(rate)
             return records, np.zeros(0, dtype=np.int64)
 
     maker.redraw = Recording()
     for seed in range(400):
         maker.mutant(one.records, one.counts, np.random.default_rng(seed))
-    return np.array(found)
+    return np.array(rates)
 
 
 def test_varied_rates_are_log_uniform_over_three_powers_of_ten():
-    found = told_rates(rates="varied", mutation=0.02)
-    assert 2e-5 <= found.min() < found.max() <= 0.02
-    assert kstest(1 + np.log10(found / 0.02) / 3, "uniform").pvalue > 1e-3
-    assert set(told_rates(rates="varied", mutation=0.0)) == {0.0}
-    assert set(told_rates(rates="fixed", mutation=0.02)) == {0.02}
+    rates = rates_of_children(rates="varied", mutation=0.02)
+    assert 2e-5 <= rates.min() < rates.max() <= 0.02
+    assert kstest(1 + np.log10(rates / 0.02) / 3, "uniform").pvalue > 1e-3
+    assert set(rates_of_children(rates="varied", mutation=0.0)) == {0.0}
+    assert set(rates_of_children(rates="fixed", mutation=0.02)) == {0.02}
 
 
 def even(records):

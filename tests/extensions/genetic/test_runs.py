@@ -54,13 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def content(name: str, **changes: Any) -> dict[str, Any]:
-    own = {"population": 8, "generations": 6, **changes.pop("genetic", {})}
+    genetic = {"population": 8, "generations": 6, **changes.pop("genetic", {})}
     return {
         "data": {"path": "people.csv"},
         "output": {"directory": name},
         "seed": 5,
         "checks": {"keys": KEYS, "target": "job"},
-        "genetic": own,
+        "genetic": genetic,
         **changes,
     }
 
@@ -73,19 +73,19 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
+def test_reported_scores_are_those_of_the_files(folder: Path) -> None:
     """U and R of the history's end are those of the package's own measures, of the file."""
-    result = evolved(folder, "told")
-    (told,) = result.extensions["genetic"].datasets
+    result = evolved(folder, "reported")
+    (dataset,) = result.extensions["genetic"].datasets
     made = read(result.datasets[0])
-    assert told.utility == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
+    assert dataset.utility == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
     value = cap_u(people(), made, keys=KEYS, target="job").value
-    assert told.risk == pytest.approx(value, abs=1e-9)
-    assert told.history[-1].risk == told.risk
+    assert dataset.risk == pytest.approx(value, abs=1e-9)
+    assert dataset.history[-1].risk == dataset.risk
     checks = json.loads((result.directory / "checks.json").read_text())
-    assert checks["extensions"]["genetic"]["datasets"] == [told.model_dump(mode="json")]
+    assert checks["extensions"]["genetic"]["datasets"] == [dataset.model_dump(mode="json")]
     history = pd.read_csv(result.directory / "history.csv")
-    assert history["generation"].tolist() == list(range(told.generations + 1))
+    assert history["generation"].tolist() == list(range(dataset.generations + 1))
     assert "Evolution" in (result.directory / "report.html").read_text()
 
 
@@ -95,21 +95,21 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
 ) -> None:
     # threads for small files too
     monkeypatch.setattr("synthesizer.extensions.genetic.genetic_source.MIN_THREADED_ROWS", 0)
-    found = []
+    contents = []
     for workers in (1, 3):
         genetic = {"start": start, "mode": mode}
         name = f"bytes_{mode}_{workers}"
         result = evolved(folder, name, workers=workers, genetic=genetic, checks=QUICK)
-        found.append({p.name: p.read_bytes() for p in result.directory.glob("*.csv")})
-    assert found[0] == found[1]
-    assert len(found[0]) >= (3 if mode == "pareto" else 2)
+        contents.append({p.name: p.read_bytes() for p in result.directory.glob("*.csv")})
+    assert contents[0] == contents[1]
+    assert len(contents[0]) >= (3 if mode == "pareto" else 2)
 
 
-def test_a_limit_is_kept_or_told(folder: Path) -> None:
+def test_a_limit_is_met_or_reported(folder: Path) -> None:
     limit = {"risk_at_most": 0.5, "generations": 30}
-    kept = evolved(folder, "kept", genetic=limit, checks=QUICK)
-    assert kept.extensions["genetic"].datasets[0].risk <= 0.5
-    assert kept.exceeded == ()
+    within = evolved(folder, "within", genetic=limit, checks=QUICK)
+    assert within.extensions["genetic"].datasets[0].risk <= 0.5
+    assert within.exceeded == ()
     # one generation of the paper's moves, from hardly changed records, cannot reach it
     weak = {"risk_at_most": 0.4, "generations": 1, "aimed": 0, "mutants": 0.01}
     path = write_yaml(folder / "weak.yaml", content("weak", genetic=weak, checks=QUICK))
@@ -120,8 +120,8 @@ def test_a_limit_is_kept_or_told(folder: Path) -> None:
 
 
 def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
-    own = {"mode": "pareto", "points": 4, "generations": 12}
-    result = evolved(folder, "front", genetic=own, checks=QUICK)
+    genetic = {"mode": "pareto", "points": 4, "generations": 12}
+    result = evolved(folder, "front", genetic=genetic, checks=QUICK)
     written = result.extensions["genetic"].written
     assert 1 <= len(written) <= 4
     for point in written:
@@ -150,13 +150,13 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
 
 @pytest.mark.parametrize("start", ["mutants", "chain"])
 def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> None:
-    """Categories evolve; real numbers stay with nobody, and rules on them hold."""
+    """Categories evolve; no record keeps its real number, and rules on numbers hold."""
     rng = np.random.default_rng(3)
     mean = people()["age"].map({"young": 10.0, "middle": 50.0, "old": 90.0})
     day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 600), "D")
-    own = people().assign(pay=(mean + rng.normal(size=600)).round(4), day=day.astype(str))
-    own.insert(0, "id", np.arange(600) + 7)
-    own.to_csv(folder / "mixed.csv", index=False)
+    original = people().assign(pay=(mean + rng.normal(size=600)).round(4), day=day.astype(str))
+    original.insert(0, "id", np.arange(600) + 7)
+    original.to_csv(folder / "mixed.csv", index=False)
     changes = {
         "data": {"path": "mixed.csv"},
         "variables": {"id": {"kind": "id"}, "pay": {"method": "normal"}},
@@ -165,26 +165,26 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
         "visit_sequence": ["pay", "town"],
     }
     genetic = {"start": start, "population": 4, "generations": 2}
-    found = [
+    runs = [
         evolved(folder, f"mixed_{start}_{n}", genetic=genetic, checks=QUICK, workers=n, **changes)
         for n in (1, 2)
     ]
-    assert found[0].datasets[0].read_bytes() == found[1].datasets[0].read_bytes()
-    made = pd.read_csv(found[0].datasets[0])
-    assert list(made) == list(own)
+    assert runs[0].datasets[0].read_bytes() == runs[1].datasets[0].read_bytes()
+    made = pd.read_csv(runs[0].datasets[0])
+    assert list(made) == list(original)
     assert made["id"].tolist() == list(range(1, 601))
     assert made.groupby("age")["pay"].mean().round(-1).to_dict() == {
         "young": 10, "middle": 50, "old": 90
     }  # fmt: skip
-    assert not made["pay"].isin(own["pay"]).mean() > 0.1
-    assert made["day"].between(own["day"].min(), own["day"].max()).all()
+    assert not made["pay"].isin(original["pay"]).mean() > 0.1
+    assert made["day"].between(original["day"].min(), original["day"].max()).all()
     assert not ((made["pay"] > 90) & (made["sex"] == "m")).any()
     assert not ((made["age"] == "young") & (made["job"] == "yes")).any()
-    book = json.loads((found[0].directory / "codebook.json").read_text())
+    book = json.loads((runs[0].directory / "codebook.json").read_text())
     assert "pay and day did not evolve" in " ".join(book["synthesis"]["words"])
-    told = {variable["name"]: variable["made"] for variable in book["variables"]}
-    assert (told["pay"]["model"], told["pay"]["how"]) == ("normal", "drawn")
-    assert (told["sex"]["how"] == "whole") == (start == "mutants")
+    methods = {variable["name"]: variable["made"] for variable in book["variables"]}
+    assert (methods["pay"]["model"], methods["pay"]["how"]) == ("normal", "drawn")
+    assert (methods["sex"]["how"] == "whole") == (start == "mutants")
     planned = content("mixed_plan", genetic=genetic, checks=QUICK, **changes)
     plan = call("plan", write_yaml(folder / "mixed_plan.yaml", planned)).output
     assert ("only the models of the last 2 are fitted" in plan) == (start == "mutants")
@@ -207,10 +207,10 @@ def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.Mo
     result = call("run", path)
     assert result.exit_code == 130
     assert "interrupted" in result.output
-    told = json.loads((folder / "stopped" / "checks.json").read_text())["extensions"]
-    told = told["genetic"]["datasets"]
-    assert [d["stopped"] for d in told] == ["interrupted"]
-    assert told[0]["generations"] == 3
+    extensions = json.loads((folder / "stopped" / "checks.json").read_text())["extensions"]
+    datasets = extensions["genetic"]["datasets"]
+    assert [d["stopped"] for d in datasets] == ["interrupted"]
+    assert datasets[0]["generations"] == 3
     manifest = json.loads((folder / "stopped" / "manifest.json").read_text())
     assert manifest["m"] == 1
     assert manifest["extensions"]["genetic"]["interrupted"]
@@ -271,11 +271,11 @@ def test_refine_replaces_no_file_that_it_reads(folder: Path, tmp_path: Path) -> 
 
 def test_refine_leaves_a_safe_file_as_it_is() -> None:
     made = people().head(200)
-    found = refine(people(), made, keys=KEYS, target="job", risk_at_most=0.99)
-    assert found.outcome is None
-    assert found.before == found.after
-    assert found.changed == 0
-    pd.testing.assert_frame_equal(found.data, made, check_dtype=False)
+    refined = refine(people(), made, keys=KEYS, target="job", risk_at_most=0.99)
+    assert refined.outcome is None
+    assert refined.before == refined.after
+    assert refined.changed == 0
+    pd.testing.assert_frame_equal(refined.data, made, check_dtype=False)
 
 
 def test_refine_keeps_ids_and_repeats_itself() -> None:
@@ -325,13 +325,13 @@ def test_refine_refuses_what_it_cannot_use() -> None:
 def test_refine_lowers_the_risk_at_little_cost_or_shows_that_it_cannot(
     folder: Path, tmp_path: Path
 ) -> None:
-    out, told = tmp_path / "safer.csv", tmp_path / "told.json"
+    out, record = tmp_path / "safer.csv", tmp_path / "record.json"
     words = ["refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age"]
     words += ["--target", "job", "-o", out]
-    result = call(*words, "--json", told, "--risk-at-most", 0.35)
+    result = call(*words, "--json", record, "--risk-at-most", 0.35)
     assert result.exit_code == 0, result.output
-    content = json.loads(told.read_text())
-    assert told.stat().st_mode & 0o777 == 0o600
+    content = json.loads(record.read_text())
+    assert record.stat().st_mode & 0o777 == 0o600
     made, safer = read(folder / "made.csv"), read(out)
     for frame, where in ((made, "before"), (safer, "after")):
         value = cap_u(people(), frame, keys=KEYS, target="job").value

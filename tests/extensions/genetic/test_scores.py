@@ -39,38 +39,38 @@ def test_objectives_equal_the_measures_of_the_package(case):
     original, (made,), keys, target = case
     sought = sought_of(original, keys, target)
     records, known = sought.coding.encode(made), names(keys)
-    (told,) = names([target])
-    found = {name: value_of(RISKS[name](sought), records) for name in RISKS}
+    (target_name,) = names([target])
+    values = {name: value_of(RISKS[name](sought), records) for name in RISKS}
     unique = replicated_uniques(original, made).datasets[0].replicated
-    assert found["replicated_uniques"] == pytest.approx(unique / made.n_rows, abs=1e-12)
+    assert values["replicated_uniques"] == pytest.approx(unique / made.n_rows, abs=1e-12)
     repu = identity(original, made, keys=known).mean.repu
-    assert found["repu"] == pytest.approx(repu, abs=1e-12)
+    assert values["repu"] == pytest.approx(repu, abs=1e-12)
     pairs = [jensen_shannon(original.select(pair), made.select(pair)).mean
              for pair in combinations(original.names, 2)]  # fmt: skip
     distances = {"full_table": jensen_shannon(original, made).mean, "two_way": np.mean(pairs)}
     assert distances.keys() == UTILITIES.keys()
     for name, distance in distances.items():
         assert value_of(UTILITIES[name](sought), records) == pytest.approx(distance, abs=1e-7)
-    told_keys = {tuple(row) for row in zip(*(made[name].data for name in known), strict=True)}
+    made_keys = {tuple(row) for row in zip(*(made[name].data for name in known), strict=True)}
     rows = list(zip(*(original[name].data for name in known), strict=True))
     cap_risk = RISKS["cap"](sought)
     share, right = cap_risk.matches([margin.count(records) for margin in cap_risk.margins])
-    assert share == pytest.approx(sum(row in told_keys for row in rows) / len(rows))
+    assert share == pytest.approx(sum(row in made_keys for row in rows) / len(rows))
     assert (right is None) == (share == 0)
-    assert share * (right or 0) == pytest.approx(found["cap"], abs=1e-12)
+    assert share * (right or 0) == pytest.approx(values["cap"], abs=1e-12)
     if not varied(original, target):
         return  # the measures of targets refuse a target that everybody knows
-    both = cap(original, [made], keys=known, target=told)
-    assert found["cap"] == pytest.approx(both.row(1).zero, abs=1e-12)
+    both = cap(original, [made], keys=known, target=target_name)
+    assert values["cap"] == pytest.approx(both.row(1).zero, abs=1e-12)
     assert cap_risk.baseline == pytest.approx(both.baseline["all"], abs=1e-12)
-    disco = attribute(original, made, keys=known, target=told).mean.disco
-    assert found["disco"] == pytest.approx(disco, abs=1e-12)
-    believed = tcap(original, made, keys=known, target=told).synthetic[0].tcap
-    assert found["tcap"] == pytest.approx(believed or 0.0, abs=1e-12)
-    of_uniques = cap_u(original, made, keys=known, target=told)
-    assert (of_uniques.value is None) == bool(np.isnan(found["cap_u"]))
+    disco = attribute(original, made, keys=known, target=target_name).mean.disco
+    assert values["disco"] == pytest.approx(disco, abs=1e-12)
+    believed = tcap(original, made, keys=known, target=target_name).synthetic[0].tcap
+    assert values["tcap"] == pytest.approx(believed or 0.0, abs=1e-12)
+    of_uniques = cap_u(original, made, keys=known, target=target_name)
+    assert (of_uniques.value is None) == bool(np.isnan(values["cap_u"]))
     if of_uniques.value is not None:
-        assert found["cap_u"] == pytest.approx(of_uniques.value, abs=1e-12)
+        assert values["cap_u"] == pytest.approx(of_uniques.value, abs=1e-12)
         baseline = RISKS["cap_u"](sought).baseline
         assert baseline == pytest.approx(of_uniques.baseline, abs=1e-12)
 
@@ -89,8 +89,8 @@ def test_cells_that_carry_risk_are_those_whose_loss_lowers_it(case, name):
     assert (carries.sum() > 0) == (risk.value(counts, len(records)) > 0)
     rest = records[~carries]
     if len(rest):
-        left = [margin.count(rest) for margin in risk.margins]
-        assert risk.value(left, len(rest)) == 0
+        remaining = [margin.count(rest) for margin in risk.margins]
+        assert risk.value(remaining, len(rest)) == 0
 
 
 def test_the_original_as_its_own_candidate():
@@ -121,7 +121,7 @@ def test_one_row_and_one_level():
     sought = sought_of(file_of([[0], [0], [0]], [1, 1, 1]), [0, 1], 2)
     for name in RISKS:
         assert value_of(RISKS[name](sought), sought.records) == 1.0, name
-    # five records are nobody's: the key is not unique any more
+    # five equal records: the key is not unique any more
     five = np.zeros(5, dtype=np.int32)
     values = {name: value_of(RISKS[name](sought), five) for name in RISKS}
     assert values == dict.fromkeys(RISKS, 1) | {"repu": 0, "replicated_uniques": 0}
@@ -141,7 +141,7 @@ def test_keys_without_uniques_leave_cap_u_undefined():
 
 
 def test_shares_of_uniques_are_exact_so_that_a_limit_can_be_met():
-    """Three of five is 0.6 and not 0.6000000000000001, whoever the three are."""
+    """Three of five is 0.6 and not 0.6000000000000001, for any three."""
     rng = np.random.default_rng(1)
     target = Variable(name="t", kind=Kind.BOOLEAN, levels=("no", "yes"))
     for n in (5, 9, 10, 49, 100):
@@ -168,8 +168,8 @@ def scorer_of(sought, utility="full_table", risk="cap_u"):
 
 def assert_equal_counts(counts, others):
     assert len(counts) == len(others)
-    for own, other in zip(counts, others, strict=True):
-        np.testing.assert_array_equal(own, other)
+    for count, other in zip(counts, others, strict=True):
+        np.testing.assert_array_equal(count, other)
 
 
 @settings(max_examples=60, deadline=None)
@@ -186,11 +186,11 @@ def test_counts_kept_up_to_date_equal_counting_from_nothing(case, utility, risk,
         where = np.flatnonzero(rng.random(len(records)) < 0.4)
         moved[where] = rng.integers(0, sought.coding.n_cells, len(where))
         expected = scorer.count(moved)
-        # rows that have not changed may be told as well
-        told = np.union1d(where, np.flatnonzero(rng.random(len(records)) < 0.3))
-        counts_after = scorer.recounted(counts, records[told], moved[told])
+        # the scorer may get unchanged rows as well
+        rows = np.union1d(where, np.flatnonzero(rng.random(len(records)) < 0.3))
+        counts_after = scorer.recounted(counts, records[rows], moved[rows])
         assert_equal_counts(counts_after, expected)
-        gain = scorer.change(records[told], moved[told])
+        gain = scorer.change(records[rows], moved[rows])
         assert_equal_counts(gain, [a - b for a, b in zip(expected, counts, strict=True)])
         records, counts = frozen(moved), tuple(frozen(part) for part in counts_after)
     score = scorer.score(counts, len(records))

@@ -1,4 +1,4 @@
-"""What the terminal says of an evolution, before and after: never that a chain is fitted."""
+"""What the terminal prints of an evolution, before and after: never that a chain is fitted."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def output(*words: object) -> str:
 
 
 def test_what_a_run_leaves_is_marked(folder: Path) -> None:
-    told = output("run", configured(folder, "out", mode="pareto", points=2), "--all")
-    assert "Perturbation, not synthesis" in told
-    assert "synthesizer advise" not in told  # which refuses it
-    released, confidential = told.split("files in ")[1].split("confidential: ")
+    printed = output("run", configured(folder, "out", mode="pareto", points=2), "--all")
+    assert "Perturbation, not synthesis" in printed
+    assert "synthesizer advise" not in printed  # which refuses it
+    released, confidential = printed.split("files in ")[1].split("confidential: ")
     for name in ("history.csv", "checks.json", "manifest.json", "report.html"):
         assert name in confidential
         assert name not in released
     frontier = sorted((folder / "out").glob("frontier_*"))
     assert frontier
-    assert all(path.name in told for path in frontier)
-    assert "confidential until one is picked" in told
+    assert all(path.name in printed for path in frontier)
+    assert "confidential until one is picked" in printed
     for name in ("synthetic_1.csv", "codebook.html", "codebook.json"):
         assert name in released
         assert name not in confidential
@@ -60,11 +60,11 @@ def test_what_a_run_leaves_is_marked(folder: Path) -> None:
 @pytest.mark.parametrize("start", ["mutants", "chain"])
 def test_a_plan_shows_a_chain_where_one_is_fitted(folder: Path, start: str) -> None:
     path = configured(folder, "plan", start=start, risk_at_most=0.25)
-    told = output("plan", path)
+    printed = output("plan", path)
     for word in ("cart", "cost: share of", "predictors", "drawn again"):
-        assert (word in told) == (start == "chain")
+        assert (word in printed) == (start == "chain")
     for words in ("population 6", "keys town, sex, age; target job", "risk_at_most 0.25"):
-        assert words in told
+        assert words in printed
     models = {row.model for row in plan_table(prepare(path, Registry.load()))}
     assert (models == {"genetic"}) == (start == "mutants")
 

@@ -83,11 +83,11 @@ def pareto(files: int = 3, **more: Any) -> Evolution:
 
 def chain(*datasets: EvolvedDataset, **more: Any) -> Evolution:
     """An evolution that did not start from the original."""
-    plain = [own.model_copy(update={"unchanged": None}) for own in datasets or (dataset(),)]
+    plain = [each.model_copy(update={"unchanged": None}) for each in datasets or (dataset(),)]
     return evolved(*plain, start="chain", **more)
 
 
-def places(chart: Chart, look: str) -> list[tuple[float, float]]:
+def points_of(chart: Chart, look: str) -> list[tuple[float, float]]:
     (drawn,) = [p for p in Page(chart.svg).all("polyline") if p["class"] == look][-1:]
     pairs = str(drawn["points"]).split()
     return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
@@ -95,13 +95,13 @@ def places(chart: Chart, look: str) -> list[tuple[float, float]]:
 
 def test_the_way_leads_from_the_start_to_the_result() -> None:
     chart = path_chart(history(3), baseline=0.36)
-    start, *_, end = places(chart, "line-s1")
+    start, *_, end = points_of(chart, "line-s1")
     assert end[0] < start[0]  # less risk is further left
     assert end[1] > start[1]  # and less loss of utility further down
     circles = [
-        (float(str(own["cx"])), float(str(own["cy"]))) for own in Page(chart.svg).all("circle")
+        (float(str(dot["cx"])), float(str(dot["cy"]))) for dot in Page(chart.svg).all("circle")
     ]
-    assert any(place == pytest.approx(end, abs=0.1) for place in circles)
+    assert any(centre == pytest.approx(end, abs=0.1) for centre in circles)
     assert {"start", "result"} <= set(Page(chart.svg).text("text"))
 
 

@@ -65,11 +65,11 @@ def dominates(one, other):
 
 
 def slow_fronts(points):
-    left, front, number = set(range(len(points))), {}, 0
-    while left:
-        best = {i for i in left if not any(dominates(points[j], points[i]) for j in left)}
+    remaining, front, number = set(range(len(points))), {}, 0
+    while remaining:
+        best = {i for i in remaining if not any(dominates(points[j], points[i]) for j in remaining)}
         front |= dict.fromkeys(best, number)
-        left, number = left - best, number + 1
+        remaining, number = remaining - best, number + 1
     return [front[i] for i in range(len(points))]
 
 
@@ -88,9 +88,9 @@ def slow_crowding(points, front):
             order = sorted(members, key=lambda i: points[i][objective])
             first, last = points[order[0]][objective], points[order[-1]][objective]
             distance[order[0]] = distance[order[-1]] = np.inf
-            for before, own, after in zip(order, order[1:], order[2:], strict=False):
+            for before, middle, after in zip(order, order[1:], order[2:], strict=False):
                 gap = points[after][objective] - points[before][objective]
-                distance[own] += gap / (last - first)
+                distance[middle] += gap / (last - first)
     return distance
 
 
@@ -214,6 +214,6 @@ def test_the_result_takes_the_place_of_the_last_who_would_stay():
     options = GeneticOptions(mode="pareto", risk_floor=0.0)
     first = ranking(np.array(points), options)
     assert (first.chosen, first.order[-1]) == (2, 2)
-    kept, ranks = _survivors(people[:3], first, people[3:], options)
-    assert kept == [*(people[i] for i in first.order[:2]), people[2]]
+    survivors, ranks = _survivors(people[:3], first, people[3:], options)
+    assert survivors == [*(people[i] for i in first.order[:2]), people[2]]
     assert ranks.chosen == 2

@@ -41,23 +41,23 @@ def household_frame(n: int = 300, seed: int = 1) -> pd.DataFrame:
 
 def problems_of(frame: pd.DataFrame) -> list[str]:
     """Return what is wrong with the composition of households, found row by row."""
-    found = []
+    problems = []
     for household, members in frame.groupby("hhid"):
         heads = members[members["relation"] == 1]
         if len(heads) != 1:
-            found.append(f"{household}: {len(heads)} heads")
+            problems.append(f"{household}: {len(heads)} heads")
             continue
         head = heads.iloc[0]
         if (members["relation"] == 2).sum() > 1:
-            found.append(f"{household}: spouses")
+            problems.append(f"{household}: spouses")
         if (members["hhsize"] != len(members)).any():
-            found.append(f"{household}: size")
+            problems.append(f"{household}: size")
         children = members[members["relation"] == 3]
         if (children["age"] > head["age"] - 12).any():
-            found.append(f"{household}: ages")
+            problems.append(f"{household}: ages")
         if len(members[["region", "income"]].drop_duplicates()) > 1:
-            found.append(f"{household}: shared")
-    return found
+            problems.append(f"{household}: shared")
+    return problems
 
 
 HOUSEHOLD = {"id": "hhid", "head": "relation == 1", "size": "hhsize"}

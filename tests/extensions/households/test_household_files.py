@@ -139,7 +139,7 @@ def test_a_household_of_sixty_strata_and_kept_variables_work(tmp_path):
     assert of_heads == household_frame(200).drop_duplicates("hhid")["region"].tolist()
 
 
-def test_broken_rules_are_told_with_their_rows_and_households(tmp_path):
+def test_broken_rules_are_reported_with_their_rows_and_households(tmp_path):
     frame = household_frame(60)
     frame.loc[frame.index[frame["relation"] == 3][1:3], "age"] = 90
     frame.loc[frame.index[frame["relation"] == 3][:1], "relation"] = 2
@@ -169,12 +169,12 @@ def test_risk_and_utility_of_files_know_households(tmp_path):
     checked = call("check", *files, out, "--control", tmp_path / "control.csv")
     assert checked.exit_code == 0, checked.output
     results = json.loads(out.read_text(encoding="utf-8"))["results"]
-    found = results["risk"]
-    assert found["units"] == "persons"
-    _, of_households = found["scenarios"]
+    risk = results["risk"]
+    assert risk["units"] == "persons"
+    _, of_households = risk["scenarios"]
     assert of_households["cap"]["n"] == 120
-    found = results["utility"]
-    assert "head.age" not in json.dumps(found["tables"])  # what follows is no variable of its own
+    utility = results["utility"]
+    assert "head.age" not in json.dumps(utility["tables"])  # what follows is no variable of its own
     torn = household_frame(100, seed=4).assign(relation=3)
     torn.to_csv(made, index=False)
     result = call("check", *files, out, "--overwrite", "--all")
@@ -204,10 +204,10 @@ def test_steps_after_synthesis(tmp_path):
     household_frame(150).to_csv(tmp_path / "homes.csv", index=False)
     steps = {"top_code": {"age": 60}, "round": {"age": 5}, "label": {"what": "synthetic"}}
     keys = {"household": HOUSEHOLD, "variables": RULES["variables"]}
-    said = {"data": {"path": str(tmp_path / "homes.csv")}, "seed": 2, "random_key": "none"} | keys
-    said["checks"] = dict(ALL_OFF) | {"one_way": True}
-    said["output"] = {"directory": str(tmp_path / "out"), "report": False}
-    result = run(said | {"after": steps})
+    base = {"data": {"path": str(tmp_path / "homes.csv")}, "seed": 2, "random_key": "none"} | keys
+    base["checks"] = dict(ALL_OFF) | {"one_way": True}
+    base["output"] = {"directory": str(tmp_path / "out"), "report": False}
+    result = run(base | {"after": steps})
     made = pd.read_csv(result.datasets[0])
     assert made["age"].max() == 60
     assert (made["age"] % 5 == 0).all()
@@ -216,7 +216,7 @@ def test_steps_after_synthesis(tmp_path):
     seen = {cells.variable: cells for cells in result.checks.utility.distributions}
     assert seen["age"].summary.synthetic[0].max == 60
     with pytest.raises(ConfigError, match="a household would lose a member"):
-        run(said | {"after": {"uniques": "drop"}})
+        run(base | {"after": {"uniques": "drop"}})
 
 
 def test_households_count_and_not_their_members():
@@ -239,31 +239,31 @@ def test_frames_are_households_by_the_configuration() -> None:
         check(table_of(frame), table_of(made), config={"household": {"id": "sex"}})
 
 
-def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
+def test_init_names_what_looks_like_households(tmp_path: Path) -> None:
     frame = household_frame(120)
     frame.to_csv(tmp_path / "data.csv", index=False)
 
     def started(**options: Any) -> Any:
-        said = StarterOptions(**options)
-        return make_starter(tmp_path / "data.csv", tmp_path / "data.yaml", said)
+        settings = StarterOptions(**options)
+        return make_starter(tmp_path / "data.csv", tmp_path / "data.yaml", settings)
 
     assert "--set household.id=hhid" in started().looks["hhid"]
     assert started().n_columns == len(frame.columns)
-    said = {"household": {"id": "hhid", "at_most": {"relation == 2": 1}}}
-    text = started(sections=said, ids=("hhid",)).text
+    sections = {"household": {"id": "hhid", "at_most": {"relation == 2": 1}}}
+    text = started(sections=sections, ids=("hhid",)).text
     written = yaml.safe_load(text)["household"]
-    assert written == {**HOUSEHOLD, **said["household"]}
+    assert written == {**HOUSEHOLD, **sections["household"]}
     with pytest.raises(ConfigError, match="both group the rows"):
-        started(sections=said, panel=PanelConfig(person="hhid", time="age"))
+        started(sections=sections, panel=PanelConfig(person="hhid", time="age"))
     with pytest.raises(ConfigError, match="--set household: the data have no column 'home'"):
         started(sections={"household": {"id": "home"}})
 
 
-@pytest.mark.parametrize(("key", "said"), [("genetic", {}), ("extends", {"run": "gone"})])
-def test_other_extensions_that_need_single_rows_are_refused(tmp_path, key, said):
+@pytest.mark.parametrize(("key", "section"), [("genetic", {}), ("extends", {"run": "gone"})])
+def test_other_extensions_that_need_single_rows_are_refused(tmp_path, key, section):
     if key not in keyed():
         pytest.skip("is not installed")
-    path = write(tmp_path, household_frame(60), **RULES, **{key: said})
+    path = write(tmp_path, household_frame(60), **RULES, **{key: section})
     result = call("plan", path)
     assert result.exit_code == 2
     assert f"household: cannot be used with {key}" in " ".join(result.output.split())

@@ -46,13 +46,13 @@ def pairs_by_hand(frame: pd.DataFrame, who: str) -> list[tuple[int, int]]:
     return pairs
 
 
-def s_pmse_by_hand(ours: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> float:
-    cells = sorted({*ours, *theirs})
-    share = len(theirs) / (len(ours) + len(theirs))
+def s_pmse_by_hand(original: list[tuple[int, int]], made: list[tuple[int, int]]) -> float:
+    cells = sorted({*original, *made})
+    share = len(made) / (len(original) + len(made))
     total = 0.0
     for cell in cells:
-        o, s = ours.count(cell), theirs.count(cell)
-        total += (s - o * len(theirs) / len(ours)) ** 2 / (share * (o + s))
+        o, s = original.count(cell), made.count(cell)
+        total += (s - o * len(made) / len(original)) ** 2 / (share * (o + s))
     return total / (len(cells) - 1)
 
 
@@ -63,20 +63,20 @@ def test_tables_and_composition_by_slow_obvious_code():
     result = compared(original, made)
     rows = {(row.members, row.variables): row for row in result.same}
     for who in ("head and relation 2", "head and relation 3", "relation 3, one after the other"):
-        row, ours = rows[who, "sex"], pairs_by_hand(original, who)
-        assert row.pairs == len(ours)
-        assert row.s_pmse == pytest.approx(s_pmse_by_hand(ours, pairs_by_hand(made, who)))
+        row, pairs = rows[who, "sex"], pairs_by_hand(original, who)
+        assert row.pairs == len(pairs)
+        assert row.s_pmse == pytest.approx(s_pmse_by_hand(pairs, pairs_by_hand(made, who)))
     assert not any("income" in row.variables for row in (*result.same, *result.crossed))
     sizes = {row.households: row for row in result.sizes}
     for size in range(1, 7):
         counts = original.groupby("hhid").size(), made.groupby("hhid").size()
         shares = [float((count == size).mean()) for count in counts]
-        found = sizes[str(size)]
-        assert [found.original, found.synthetic] == pytest.approx(shares)
+        row = sizes[str(size)]
+        assert [row.original, row.synthetic] == pytest.approx(shares)
     alone = next(row for row in result.patterns if row.households == "head alone")
     assert alone.synthetic == pytest.approx(float((made.groupby("hhid").size() == 1).mean()))
     assert sum(row.original for row in result.patterns) == pytest.approx(1.0)
-    heads_first = compared(original, shuffled)  # the order of the file says nothing of kinds
+    heads_first = compared(original, shuffled)  # the order of the file does not decide the kinds
     assert heads_first.patterns == result.patterns
 
 
@@ -98,12 +98,12 @@ def test_what_is_torn_apart_is_seen():
     alone = original.drop_duplicates("hhid").assign(hhsize=1)
     values = figures(compared(original, alone))
     assert values["household_composition"].value > 0.5
-    assert "household_pairs" not in values  # nobody to compare
+    assert "household_pairs" not in values  # no pairs to compare
 
 
 def test_files_are_measured_where_households_are_described() -> None:
-    found = check(household_frame(80), household_frame(60, seed=3), only="utility", config=RULES)
-    result = found.utility.further["household_pairs"]
+    results = check(household_frame(80), household_frame(60, seed=3), only="utility", config=RULES)
+    result = results.utility.further["household_pairs"]
     assert "head and relation 2" in {row.members for row in result.same}
     assert odd_cells(result) == set()
     assert typed(HouseholdPairs, json.loads(json.dumps(plain(result)))) == result

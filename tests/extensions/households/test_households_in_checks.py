@@ -36,9 +36,9 @@ def test_who_is_counted_and_how_halves_are_split(keys, target, of):
 
     results = checks.finish(refit)
     n = {"households": 80, "persons": len(frame)}[of]
-    (found,) = results.risk.scenarios
-    assert found.cap is not None
-    assert next(f.n for f in found.cap.figures if f.key == "cap") == n
+    (risk,) = results.risk.scenarios
+    assert risk.cap is not None
+    assert next(f.n for f in risk.cap.figures if f.key == "cap") == n
     half = halves[0]
     assert half.panel.n_units == 40
     assert half.n_rows == half.panel.n_rows  # whole households, or some would be torn apart

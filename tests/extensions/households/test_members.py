@@ -58,7 +58,7 @@ def test_siblings_keep_their_distance_among_many_lodgers():
 
 
 def test_who_is_still_to_come_is_known():
-    """An only child is 5 years old, the first of two is 30: nobody before them tells."""
+    """An only child is 5 years old, the first of two is 30: no earlier member shows which."""
     n = 200
     two = np.arange(n) % 2 == 0
     index = PanelIndex.of_presence(np.ones((n, 3), dtype=bool), np.arange(3.0))

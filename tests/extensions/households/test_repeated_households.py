@@ -33,9 +33,9 @@ def by_hand(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:
         parts = [part for _, part in frame.groupby("hhid") if len(part) > 1]
         return [sorted(part[list(NAMES)].itertuples(index=False, name=None)) for part in parts]
 
-    ours, theirs = members(original), members(made)
-    counts = [ours.count(household) for household in theirs]
-    return [len(theirs), sum(c > 0 for c in counts), sum(c == 1 for c in counts)]
+    real, drawn = members(original), members(made)
+    counts = [real.count(household) for household in drawn]
+    return [len(drawn), sum(c > 0 for c in counts), sum(c == 1 for c in counts)]
 
 
 def test_repeated_households_by_slow_obvious_code():
@@ -53,8 +53,8 @@ def test_repeated_households_by_slow_obvious_code():
 
 def test_files_are_looked_at_and_a_result_is_read_as_it_was_written() -> None:
     original = household_frame(80)
-    found = check(original, household_frame(60, seed=3), only="risk", config=RULES)
-    result = found.risk.further["repeated_households"]
+    results = check(original, household_frame(60, seed=3), only="risk", config=RULES)
+    result = results.risk.further["repeated_households"]
     assert result.n == int((original.groupby("hhid").size() > 1).sum())
     assert result.datasets[0].repeated == 0
     result = RepeatedHouseholds(
@@ -67,7 +67,7 @@ def test_files_are_looked_at_and_a_result_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(("copied", "word"), [(False, "pass"), (True, "fail")])
 def test_the_verdict_is_on_persons_in_the_data(copied: bool, word: str) -> None:
     original, made = household_frame(80), household_frame(80, seed=2)
-    found = check(original, original if copied else made, only="risk", config=RULES)
-    (test,) = [e for e in found.verdict["person"].evidence if e.key == "repeated_households"]
+    results = check(original, original if copied else made, only="risk", config=RULES)
+    (test,) = [e for e in results.verdict["person"].evidence if e.key == "repeated_households"]
     assert (test.test, test.word) == ("copied households", word)
     assert test.sentence.startswith(f"A share of {int(copied)}.00 (")

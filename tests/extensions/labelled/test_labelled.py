@@ -70,7 +70,7 @@ def test_spss_every_missing_code_stays_a_code_of_its_own_haven_33(name):
 
 
 @pytest.mark.parametrize("name", ["made.dta", "made8.dta"])
-def test_stata_letters_of_missing_values_are_told_apart(name):
+def test_stata_letters_of_missing_values_stay_distinct(name):
     raw = read_path(HAVEN / name)
     why, answer = column(raw, "why"), column(raw, "answer")
     assert counted(why) == {"1": 10, "2": 10, ".a": 5, ".b": 5, "3": 5, "": 5}
@@ -173,9 +173,9 @@ def test_the_level_of_measurement_decides_the_kind(tmp_path, values):
         frame = pd.DataFrame({"x": values * (80 // len(values))})
         path = tmp_path / "x.sav"
         pyreadstat.write_sav(frame, path, variable_measure={"x": measure})
-        (found,) = infer(read_path(path))
+        (guess,) = infer(read_path(path))
         levels = tuple(f"{value:g}" for value in values) if kind.is_coded else ()
-        assert (found.variable.kind, found.variable.levels) == (kind, levels)  # levels by size
+        assert (guess.variable.kind, guess.variable.levels) == (kind, levels)  # levels by size
         declared = infer(read_path(path), {"x": Declaration(kind=Kind.CATEGORICAL)})[0].variable
         assert declared.kind is Kind.CATEGORICAL  # the configuration comes first
 
@@ -208,8 +208,8 @@ def test_codes_whose_labels_are_a_scale_are_ordered(tmp_path, words, kind):
     labels = {float(code): word for code, word in enumerate(words, 9)}  # 10 comes after 9
     frame = pd.DataFrame({"x": [*labels] * 20})
     pyreadstat.write_dta(frame, tmp_path / "x.dta", variable_value_labels={"x": labels})
-    (found,) = infer(read_path(tmp_path / "x.dta"))
-    assert (found.variable.kind, found.variable.levels) == (kind, ("9", "10", "11", "12"))
+    (guess,) = infer(read_path(tmp_path / "x.dta"))
+    assert (guess.variable.kind, guess.variable.levels) == (kind, ("9", "10", "11", "12"))
 
 
 def test_numbers_and_dates_that_are_odd(tmp_path):
@@ -303,7 +303,7 @@ def test_a_file_that_ends_the_program_is_tried_elsewhere_first(tmp_path, monkeyp
         (HAVEN.parent / "workbooks" / "one.xlsx", "x.dta", ".xlsx or .ods"),
     ],
 )
-def test_a_wrong_ending_is_told_with_the_right_one(tmp_path, data, name, ending):
+def test_a_wrong_ending_is_refused_with_the_right_one(tmp_path, data, name, ending):
     path = tmp_path / name
     path.write_bytes(data if isinstance(data, bytes) else data.read_bytes())
     with pytest.raises(DataError, match=f"the file is no .*, but looks like a {ending} file"):
@@ -312,20 +312,20 @@ def test_a_wrong_ending_is_told_with_the_right_one(tmp_path, data, name, ending)
 
 @pytest.mark.parametrize("name", ["made.sav", "made.zsav", "made.dta", "made8.dta"])
 def test_a_declared_number_of_rows_fills_no_memory(tmp_path, name):
-    """Half a billion rows are declared, forty are there: told before anything is read."""
+    """Half a billion rows are declared, forty are there: refused before anything is read."""
     data = bytearray((HAVEN / name).read_bytes())
-    place = {"made.dta": data.find(b"<N>") + 3, "made8.dta": 6}.get(name, 80)
+    offset = {"made.dta": data.find(b"<N>") + 3, "made8.dta": 6}.get(name, 80)
     count = 8 if name == "made.dta" else 4
-    assert int.from_bytes(data[place : place + count], "little") == 40
-    data[place : place + count] = (500_000_000).to_bytes(count, "little")
+    assert int.from_bytes(data[offset : offset + count], "little") == 40
+    data[offset : offset + count] = (500_000_000).to_bytes(count, "little")
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=f"{name}: .*(unpack to more than|cut short)"):
         read_path(tmp_path / name)
 
 
 def test_free_text_is_doubted(tmp_path):
-    frame = pd.DataFrame({"x": [f"Person {i} said so" for i in range(40)], "y": [1.0, 2.0] * 20})
+    frame = pd.DataFrame({"x": [f"Person {i} is here" for i in range(40)], "y": [1.0, 2.0] * 20})
     pyreadstat.write_sav(frame, tmp_path / "x.sav")
-    (found, _) = infer(read_path(tmp_path / "x.sav"))
-    assert found.variable.kind is Kind.ID
-    assert "drop:" in found.doubt
+    (guess, _) = infer(read_path(tmp_path / "x.sav"))
+    assert guess.variable.kind is Kind.ID
+    assert "drop:" in guess.doubt

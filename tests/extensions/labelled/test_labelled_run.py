@@ -45,14 +45,14 @@ def test_labels_reach_codebook_and_report(tmp_path, form):
     words = {"income": {"label": "Pay", "level_labels": {"-3": "Away"}}}
     checks = NO_HALVES if form == "sav" else False
     result = run(config(tmp_path, output={"format": form}, variables=words, checks=checks))
-    told = codebook(tmp_path)
-    assert (told["answer"]["label"], told["income"]["label"]) == ("Question 1", "Pay")
-    assert labels(told["answer"]["levels"]) == {"1": "Yes", "2": "No", "3": "Never"}
-    of_codes = labels(told["answer"]["missing"])
+    book = codebook(tmp_path)
+    assert (book["answer"]["label"], book["income"]["label"]) == ("Question 1", "Pay")
+    assert labels(book["answer"]["levels"]) == {"1": "Yes", "2": "No", "3": "Never"}
+    of_codes = labels(book["answer"]["missing"])
     refused, unknown = (".b", ".a") if form == "dta" else ("99", "98")
     assert (of_codes[refused], of_codes[unknown]) == ("Refused", "Do not know")
-    assert labels(told["income"]["missing"])[".b" if form == "dta" else "-3"] == "Away"
-    assert labels(told["region"]["levels"])["longer than eight"] == "The long one"
+    assert labels(book["income"]["missing"])[".b" if form == "dta" else "-3"] == "Away"
+    assert labels(book["region"]["levels"])["longer than eight"] == "The long one"
     assert result.datasets[0].suffix == f".{form}"
     if form == "sav":
         page = (tmp_path / "out" / "report.html").read_text()
@@ -90,9 +90,9 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     assert source["sha256"] == hashlib.sha256(both).hexdigest()
 
     files, keys = (data, "persons_synthetic"), ("--keys", "sex", "--target", "town")
-    found = json.loads(call("check", *files, "--only", "risk", *named, *keys, "--json").stdout)
-    assert found["files"][0]["sha256"] == source["sha256"]
-    assert not any("another file" in note for note in found["notes"])
+    record = json.loads(call("check", *files, "--only", "risk", *named, *keys, "--json").stdout)
+    assert record["files"][0]["sha256"] == source["sha256"]
+    assert not any("another file" in note for note in record["notes"])
 
 
 def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     rows = [{"v1": 50 + i % 37, "v2": 60 + i % 41, "sex": i % 2} for i in range(80)]
     words = {"v1": "Person weight", "v2": "Weight of the person in kg", "sex": "Sex"}
     pyreadstat.write_sav(pd.DataFrame(rows), "s.sav", column_labels=words)
-    told = call("init", "s.sav").stdout
-    said = "survey weight; if so: synthesizer init s.sav --set weights=v1"
-    assert (said in told) == ("weights" in keyed())
-    assert "v2 looks like" not in told
+    printed = call("init", "s.sav").stdout
+    advice = "survey weight; if so: synthesizer init s.sav --set weights=v1"
+    assert (advice in printed) == ("weights" in keyed())
+    assert "v2 looks like" not in printed

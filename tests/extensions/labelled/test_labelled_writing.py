@@ -47,7 +47,7 @@ def written(source: Path, target: Path, form: str, declared=None, words=None) ->
 
 
 def survey(path: Path) -> Path:
-    """Write a file of SPSS with everything that SPSS can say of a column."""
+    """Write a file of SPSS with all attributes that SPSS has for columns."""
     n = 60
     frame = pd.DataFrame({
         "answer": np.tile([1.0, 2.0, 8.0, 9.0, np.nan, 2.0], n // 6),
@@ -64,9 +64,9 @@ def survey(path: Path) -> Path:
         path,
         column_labels={"answer": "Would you?", "region": "Where"},
         variable_value_labels={
-            "answer": {1.0: "Yes", 2.0: "Yes", 7.0: "never said", 8.0: "Refused", 9.0: "n/a"},
+            "answer": {1.0: "Yes", 2.0: "Yes", 7.0: "no answer", 8.0: "Refused", 9.0: "n/a"},
             "income": {-5.0: "Filter"},
-            "region": {"a": "A", "longer than eight": "Long", "NN": "Unknown", "zz": "nobody"},
+            "region": {"a": "A", "longer than eight": "Long", "NN": "Unknown", "zz": "no region"},
             "grade": {1.0: "low", 2.0: "middle", 3.0: "high"},
         },
         missing_ranges={"answer": [8, 9], "income": [{"lo": -10, "hi": -1}, 99], "region": ["NN"]},
@@ -80,7 +80,7 @@ def survey(path: Path) -> Path:
     return path
 
 
-KEPT = (
+META = (
     "column_names", "column_names_to_labels", "variable_value_labels", "missing_ranges",
     "missing_user_values", "original_variable_types", "variable_measure",
     "variable_display_width", "variable_storage_width",
@@ -98,7 +98,7 @@ def test_spss_to_spss_keeps_everything_pyreadstat_34_97_281_polars_readstat_60(t
     assert b"01 Jan 7000:00:00" in target.read_bytes()[:300]
     (cells, about), (copied, copy) = read(source), read(target)
     assert copied == cells
-    assert {key: getattr(copy, key) for key in KEPT} == {key: getattr(about, key) for key in KEPT}
+    assert {key: getattr(copy, key) for key in META} == {key: getattr(about, key) for key in META}
     assert copy.variable_value_labels["region"]["longer than eight"] == "Long"
     assert copy.missing_ranges["income"] == [{"lo": -10, "hi": -1}, {"lo": 99, "hi": 99}]
 
@@ -126,9 +126,9 @@ def test_stata_to_stata_keeps_labels_letters_and_formats(tmp_path):
     assert again.read_bytes() == target.read_bytes()
     (cells, about), (copied, copy) = read(HAVEN / "made.dta"), read(target)
     assert copied == cells  # letters, nothing, a text of 3,000 characters, dates and times
-    kept = {"column_names", "column_names_to_labels", "variable_value_labels",
+    attributes = {"column_names", "column_names_to_labels", "variable_value_labels",
             "missing_user_values", "original_variable_types"}  # fmt: skip
-    assert {k: getattr(copy, k) for k in kept} == {k: getattr(about, k) for k in kept}
+    assert {k: getattr(copy, k) for k in attributes} == {k: getattr(about, k) for k in attributes}
     head = target.read_bytes()[:300]
     assert b"01 Jan 1970 00:00" in head
     assert b"<release>118<" in head  # 119 is for some editions of Stata only
@@ -196,7 +196,7 @@ def test_codes_that_are_no_plain_numbers_stay_texts(tmp_path, form):
     assert about.original_variable_types["day"] == ("DATE11" if form == "sav" else "%td")
 
 
-def test_what_a_program_cannot_hold_is_told_at_once():
+def test_what_a_program_cannot_store_is_refused_at_once():
     codes = tuple(f"-{code}" for code in range(1, 30))
     names = ["x y", "int", "a" * 33, "A", "a"]
     raw = from_pandas(pd.DataFrame([[code, *"1111"] for code in (*codes, "1", "2")], columns=names))

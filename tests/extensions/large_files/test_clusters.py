@@ -1,4 +1,4 @@
-"""Parts that the workers of a Dask cluster draw: the same bytes, whoever dies."""
+"""Parts that the workers of a Dask cluster draw: the same bytes, whichever worker dies."""
 
 import os
 import runpy
@@ -75,11 +75,11 @@ def test_a_cluster_gives_the_bytes_of_one_process_even_where_a_worker_dies(
 
     def kill() -> None:
         """Kill a worker when the first part is there, and the one that replaces it."""
-        kept = parts.kept_directory(tmp_path / "many")
-        while not any(kept.rglob("part-*.parquet")):
+        directory = parts.kept_directory(tmp_path / "many")
+        while not any(directory.rglob("part-*.parquet")):
             time.sleep(0.01)
         victim = next(iter(local.workers.values())).pid
-        killed.append((victim, len(list(kept.rglob("part-*.parquet")))))
+        killed.append((victim, len(list(directory.rglob("part-*.parquet")))))
         os.kill(victim, signal.SIGKILL)
 
     thread = threading.Thread(target=kill, daemon=True)
@@ -91,7 +91,7 @@ def test_a_cluster_gives_the_bytes_of_one_process_even_where_a_worker_dies(
     assert _bytes(tmp_path / "many") == _bytes(tmp_path / "one")
 
 
-def test_a_cluster_without_workers_is_told(source: Path, tmp_path: Path) -> None:
+def test_a_cluster_without_workers_is_refused(source: Path, tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty,
         pytest.raises(ConfigError, match="has no workers; start some"),

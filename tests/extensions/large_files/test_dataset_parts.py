@@ -160,10 +160,10 @@ class StoppedError(Exception):
 
 
 def _stopping(name: str, calls: int) -> Iterator[Any]:
-    """Let a function of the tasks fail after so many calls, and count them."""
+    """Let a function of the tasks fail after ``calls`` calls, and yield the calls."""
     made: list[str] = []
-    place: Any = parts if name == "draw_part" else chain
-    real = getattr(place, name)
+    module: Any = parts if name == "draw_part" else chain
+    real = getattr(module, name)
 
     def call(*args: Any) -> Any:
         if len(made) == calls:
@@ -172,33 +172,33 @@ def _stopping(name: str, calls: int) -> Iterator[Any]:
         return real(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(place, name, call)
+        patch.setattr(module, name, call)
         yield made
 
 
-@pytest.mark.parametrize(("name", "calls", "left"), [("_fit_step", 2, 1), ("draw_part", 2, 1)])
+@pytest.mark.parametrize(("name", "calls", "remaining"), [("_fit_step", 2, 1), ("draw_part", 2, 1)])
 def test_a_stopped_run_goes_on_where_it_was(
-    rows: Path, tmp_path: Path, name: str, calls: int, left: int
+    rows: Path, tmp_path: Path, name: str, calls: int, remaining: int
 ) -> None:
     undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole", random_key="none")))
     config = _of_rows(rows, tmp_path / "out", random_key="none")
     for _ in _stopping(name, calls):
         with pytest.raises(StoppedError):
             run(config)
-    kept = parts.kept_directory(tmp_path / "out")
-    assert kept.stat().st_mode & 0o777 == 0o700
-    assert {p.stat().st_mode & 0o077 for p in kept.rglob("*")} == {0}
+    directory = parts.kept_directory(tmp_path / "out")
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert {p.stat().st_mode & 0o077 for p in directory.rglob("*")} == {0}
     assert not (tmp_path / "out").exists()
     with pytest.raises(OutputError, match="a run was stopped; .* go on with it \\(--resume\\)"):
         run(config)
     for made in _stopping(name, 100):
         result = run(config, overrides=GO_ON)
-        assert len(made) == left
+        assert len(made) == remaining
     assert _bytes(result) == undisturbed
-    assert not kept.exists()
+    assert not directory.exists()
 
 
-def test_the_secret_of_a_stopped_run_is_kept_with_it(
+def test_the_key_of_a_stopped_run_is_stored_with_it(
     rows: Path, tmp_path: Path, drawn_key: None
 ) -> None:
     config = _of_rows(rows, tmp_path / "out")
@@ -247,9 +247,9 @@ def test_what_an_intruder_finds_is_counted_among_everybody(
     monkeypatch.setattr(parts, "GROUP_ROWS", 500)
     by_person = {"keys": ["sex", "job@first", "career.periods"], "target": "job@last"}
     by_row = {"keys": ["sex", "age"], "target": "pay", "groups": {"pay": 20}}
-    for source, of, asked in ((persons, _of_persons, by_person), (rows, _of_rows, by_row)):
+    for source, of, scenario in ((persons, _of_persons, by_person), (rows, _of_rows, by_row)):
         name = source.name
-        more = {"m": 2, "checks": dict(ALL_OFF) | {"cap": True, "suda": True} | asked}
+        more = {"m": 2, "checks": dict(ALL_OFF) | {"cap": True, "suda": True} | scenario}
         more["checks"] |= {"attribute": True, "identity": True}
         result = run(of(source, tmp_path / name, **more))
         config = of(source, tmp_path / f"{name} whole", **more)
@@ -269,9 +269,9 @@ def test_what_an_intruder_finds_is_counted_among_everybody(
             for _, figure in checks.finish().figures
             if figure.key in ("cap", "repu", "disco", "special_uniques", "cap_u")
         }
-        found = {(figure.key, figure.name): figure.value for _, figure in result.checks.figures}
+        values = {(figure.key, figure.name): figure.value for _, figure in result.checks.figures}
         assert len(expected) >= 3
-        assert {key: found[key] for key in expected} == pytest.approx(expected)
+        assert {key: values[key] for key in expected} == pytest.approx(expected)
 
 
 def test_a_last_part_of_one_row_is_read_back(rows: Path, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_what_needs_the_whole_source_is_refused_at_once(rows: Path, tmp_path: Pa
     assert {"strata", "keep", "output.format"} <= {*keys}
 
 
-def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path) -> None:
+def test_a_worker_of_another_version_or_without_the_files_is_refused(tmp_path: Path) -> None:
     part, registry = parts.DatasetPart(dataset=0, number=1, first=0, end=10), parts.Registry.load()
     for version, words in (("0.0.0", "install the same"), (parts.this_version(), "is not there")):
         with pytest.raises(ModelError, match=words):

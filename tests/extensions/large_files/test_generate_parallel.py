@@ -27,7 +27,7 @@ def test_the_script_gives_the_bytes_of_run(tmp_path: Path) -> None:
         assert hashes(tmp_path / backend) == hashes(tmp_path / "out")
 
 
-def test_the_script_imports_no_module_that_nobody_names(
+def test_the_script_imports_no_module_that_is_not_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "tests" / "plugin_example")

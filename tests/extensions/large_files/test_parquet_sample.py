@@ -68,7 +68,7 @@ def test_rows_without_persons_are_sampled_one_by_one(tmp_path):
     assert len(np.unique(rows)) == len(rows)
     # neither end nor any tenth of the file is preferred
     assert np.abs(np.bincount(rows // 2_000) - 500).max() < 5 * 500**0.5
-    # whoever is in a sample is in a larger one, too
+    # a larger sample contains the rows of a smaller one
     larger, _ = read_sample(tmp_path / "a", 8_000)
     assert set(rows) < set(larger.arrow["row"].to_numpy())
 
@@ -130,11 +130,11 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(tmp_path, monkeypa
     )
     options = StarterOptions(panel=PanelConfig(person="id", time="time"))
     text = make_starter(path, tmp_path / "a.yaml", options).text
-    told, rows = re.search(
+    sampled, rows = re.search(
         r"path: a +# based on a random sample of ([\d,]+) of ([\d,]+) rows", text
     ).groups()
     assert rows == f"{len(frame):,}"
-    assert 800 < int(told.replace(",", "")) < 1_200
+    assert 800 < int(sampled.replace(",", "")) < 1_200
     assert f"{rows} rows" in make_codebook(path).notes[0]
 
 
@@ -187,6 +187,6 @@ def test_a_row_without_a_person_is_kept_to_be_refused_and_a_column_need_not_be_t
     frame.loc[7, "id"] = None
     path = _write(frame, tmp_path / "a", 1)
     assert read_sample(path, 1_000, "id")[0].arrow["id"].null_count == 1
-    rows, of_rows = read_sample(path, 1_000, "nobody")  # sampled row by row
+    rows, of_rows = read_sample(path, 1_000, "absent")  # sampled row by row
     assert rows.arrow.equals(read_sample(path, 1_000)[0].arrow)
     assert of_rows.n_units == len(frame)

@@ -30,14 +30,14 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
     output = {"directory": str(tmp_path / "new" / "out")}
     whole = (tmp_path / "rows.parquet").stat().st_size
     plan = planned(tmp_path, data=data, output=output, rows=40_000_000, m=3)
-    found = forecast(plan, measured=False)
-    assert found is not None
-    assert found.disk == pytest.approx(3 * whole * 10_000, rel=0.001)
+    expected = forecast(plan, measured=False)
+    assert expected is not None
+    assert expected.disk == pytest.approx(3 * whole * 10_000, rel=0.001)
     # parts bound the memory: a hundred times the rows take no more of it
     fewer = forecast(replace(plan, rows=400_000), measured=False)
     assert fewer is not None
-    assert fewer.memory == pytest.approx(found.memory, rel=0.01)
-    monkeypatch.setattr(planned_parts, "free_space", lambda _: found.disk - 1)
+    assert fewer.memory == pytest.approx(expected.memory, rel=0.01)
+    monkeypatch.setattr(planned_parts, "free_space", lambda _: expected.disk - 1)
     monkeypatch.setattr(ahead, "free_memory", lambda: 10_000_000)
     monkeypatch.setattr(ahead, "used_memory", lambda: 0)
     with pytest.raises(ConfigError) as caught:
@@ -45,10 +45,10 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
     memory, disk = caught.value.problems
     assert "use fewer workers (1 now), fewer rows for the models (data.fit_rows)" in memory
     assert "output.directory: the datasets need about" in disk
-    monkeypatch.setattr(planned_parts, "free_space", lambda _: found.disk)
-    monkeypatch.setattr(ahead, "free_memory", lambda: None)  # where nobody says it is tried
+    monkeypatch.setattr(planned_parts, "free_space", lambda _: expected.disk)
+    monkeypatch.setattr(ahead, "free_memory", lambda: None)  # if it is unknown, the run is tried
     refuse_too_large(plan)
-    monkeypatch.setattr(planned_parts, "free_space", lambda _: found.disk - 10)
+    monkeypatch.setattr(planned_parts, "free_space", lambda _: expected.disk - 10)
     refuse_too_large(plan, done=10)
 
 
@@ -65,12 +65,12 @@ def test_households_and_uniques_need_the_whole_source(tmp_path: Path) -> None:
 
     household_frame(900).to_parquet(tmp_path / "homes.parquet", index=False)
     data = {"path": str(tmp_path / "homes.parquet"), "fit_rows": 1_000}
-    found = problems_of({"data": data, "household": HOUSEHOLD, "after": {"uniques": "drop"}})
-    assert "is not read whole, so datasets are drawn in parts" in found["household"]
-    assert "after.uniques" in found
+    problems = problems_of({"data": data, "household": HOUSEHOLD, "after": {"uniques": "drop"}})
+    assert "is not read whole, so datasets are drawn in parts" in problems["household"]
+    assert "after.uniques" in problems
 
 
-def test_a_scheduler_that_does_not_answer_and_a_source_without_parts_are_told_together(
+def test_a_silent_scheduler_and_a_source_without_parts_are_refused_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_cluster, "SECONDS_TO_CONNECT", 0.1)

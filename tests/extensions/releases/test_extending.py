@@ -84,7 +84,7 @@ def test_what_is_published_stays_and_new_periods_follow_the_data(first: int) -> 
     assert (began[: known.n_units] < first).all()  # persons who are new come last
     assert source.n_units == made.n_units == known.n_units + sum(expected)
     index, state = made.index, made["state"].data
-    assert (np.bincount(index.person) == 4 - began).all()  # nobody leaves in the data
+    assert (np.bincount(index.person) == 4 - began).all()  # no person leaves in the data
     assert (state == state[index.starts][index.person]).all()  # nor changes the state
     assert (made["year"].data == YEARS.data[index.period]).all()
     sex = made["sex"].data
@@ -100,16 +100,16 @@ def test_what_is_published_stays_and_new_periods_follow_the_data(first: int) -> 
 
 
 def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -> None:
-    asked: list[int | None] = []
+    workers: list[int | None] = []
 
     def counted(n_jobs: int | None, tasks: Any, progress: Any) -> list[Any]:
-        asked.append(n_jobs)
+        workers.append(n_jobs)
         return parallel(1, tasks, progress)
 
     with monkeypatch.context() as patch:
         patch.setattr("synthesizer.extensions.releases.extending.parallel", counted)
         drawn(fitted(n_jobs=2), n_jobs=3)
-    assert asked == [2, 2, 3]  # two periods and a dataset
+    assert workers == [2, 2, 3]  # two periods and a dataset
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)
     source = fitted()
     assert source.count_blocks(2, None) == 2 * 2 * 4  # datasets, periods, blocks of 98 persons
@@ -161,7 +161,7 @@ def test_rules_and_zeros_hold_in_new_periods_alone(is_history: bool) -> None:
     assert (grade[state == 0] != 0).all()
 
 
-def test_nobody_is_new_where_nobody_is_in_the_data() -> None:
+def test_no_person_is_new_where_none_is_in_the_data() -> None:
     everybody = panel()
     there = everybody.index.period[everybody.index.starts] == 0
     source = fitted(law=everybody.take_units(np.flatnonzero(there)))
@@ -184,8 +184,8 @@ def test_careers_may_be_presence_alone() -> None:
         n_persons=600,
         times=law.index.times,
     )
-    kept = [law[name].take(~gone) for name in ("sex", "grade", "year")]
-    law = PanelTable(kept, index)
+    columns = [law[name].take(~gone) for name in ("sex", "grade", "year")]
+    law = PanelTable(columns, index)
     year = Step(variable="year", method="career", model=Career(), predictors=("sex",))
     grade = replace(STEPS[2], predictors=("sex",))
     frame = replace(FRAME, career=None)

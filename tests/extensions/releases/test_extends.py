@@ -171,8 +171,8 @@ def test_wide_cells_stay(form: str, published: Path, tmp_path: Path) -> None:
 
     old, new = cells(before), cells(after)
     assert new[0] == ["id", "s1", "p1", "s2", "p2", "s3", "p3", "s4", "p4", "sex"]
-    place = [new[0].index(column) for column in old[0]]
-    assert [[row[k] for k in place] for row in new[: len(old)]] == old
+    positions = [new[0].index(column) for column in old[0]]
+    assert [[row[k] for k in positions] for row in new[: len(old)]] == old
     for row in new[len(old) :]:  # who is new was not there before
         assert [row[k] for k in range(1, 5)] == ["gone"] * 4
     assert len(new) == 151
@@ -284,8 +284,8 @@ def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
     result = call("run", config, *words, "--all")
     assert result.exit_code == 0, result.output
     assert "count as revised" in result.output
-    told = " ".join(result.output.split())
-    table = told.split("Risk of the published periods")[1].split("figures of these")[0]
+    printed = " ".join(result.output.split())
+    table = printed.split("Risk of the published periods")[1].split("figures of these")[0]
     assert "grade@first" not in table  # which was checked with other keys
 
 
@@ -300,9 +300,9 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     same = call("run", itself, "--set", f"extends.run={copy}", "-o", copy, "--overwrite")
     assert (same.exit_code, "is the published run, which" in same.output) == (2, True)
     (copy / "manifest.json").write_text("[1")
-    told = " ".join(extended(tmp_path, published / "long.csv", copy, LONG).output.split())
-    assert "damaged or edited; restore the published file" in told
-    assert "--overwrite" not in told
+    printed = " ".join(extended(tmp_path, published / "long.csv", copy, LONG).output.split())
+    assert "damaged or edited; restore the published file" in printed
+    assert "--overwrite" not in printed
 
 
 def test_rules_hold_from_the_published_past_on(published: Path, tmp_path: Path) -> None:

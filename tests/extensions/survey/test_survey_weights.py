@@ -39,15 +39,15 @@ def survey():
 
 def linearised(y, weights, strata, units):
     """Return the variance of a weighted total, cluster by cluster."""
-    found = 0.0
+    variance = 0.0
     for h in set(strata.tolist()):
         sums = [
             sum(weights[i] * y[i] for i in range(len(y)) if strata[i] == h and units[i] == u)
             for u in sorted({units[i] for i in range(len(y)) if strata[i] == h})
         ]
         mean = sum(sums) / len(sums)
-        found += len(sums) / (len(sums) - 1) * sum((s - mean) ** 2 for s in sums)
-    return found
+        variance += len(sums) / (len(sums) - 1) * sum((s - mean) ** 2 for s in sums)
+    return variance
 
 
 def test_the_variance_of_totals_over_draws_is_that_of_the_design():
@@ -188,13 +188,13 @@ def test_rounded_weights_have_the_totals_as_they_are_written(decimals):
 
 
 def test_rounding_keeps_whole_weights_and_totals_that_are_no_whole_numbers():
-    place, cells = np.array([0, 0, 1]), np.array([[0, 1]])
+    cell, cells = np.array([0, 0, 1]), np.array([[0, 1]])
     weights = np.array([1.25, 1.5, 3.0])
-    rounded = rounded_cells(weights, place, cells, [np.array([2.75, 3.0])])
+    rounded = rounded_cells(weights, cell, cells, [np.array([2.75, 3.0])])
     assert rounded.tolist() == [1.0, 2.0, 3.0]
 
 
-def test_totals_without_weights_that_have_them_are_told():
+def test_totals_that_no_weights_can_have_are_refused():
     # two persons, one cell each: both margins are about the same persons
     codes = [np.array([0, 1]), np.array([0, 1])]
     table = table_of(np.ones(2), codes, None)

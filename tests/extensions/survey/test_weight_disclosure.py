@@ -38,7 +38,7 @@ def seen(original, *made):
 
 
 def independent(seed=2):
-    """Weights that nobody in the original has."""
+    """Return weights that no person in the original has."""
     return survey(seed, np.random.default_rng(seed).integers(100, 900, N) + 0.5)
 
 
@@ -48,10 +48,10 @@ def test_rare_weights_are_those_of_slow_code():
     for row in seen(original, made).rows:
         few = range(1, row.fewer_than)
         shown = [holders[value] in few for value in made["w"].data]
-        own = [holders[value] in few for value in original["w"].data]
+        real = [holders[value] in few for value in original["w"].data]
         left_out = [holders[value] - 1 in few for value in original["w"].data]
-        found = (row.synthetic, row.original, row.fresh)
-        assert found == pytest.approx([np.mean(part) for part in (shown, own, left_out)])
+        shares = (row.synthetic, row.original, row.fresh)
+        assert shares == pytest.approx([np.mean(part) for part in (shown, real, left_out)])
         assert row.original > row.fresh > 0
 
 
@@ -68,25 +68,25 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_rare_weights_at_both_ends(end):
-    original, made, expected, is_told = ENDS[end]
-    found = seen(original, made, made)
-    assert [row.fewer_than for row in found.rows] == list(FEWER_THAN)
-    for row in found.rows:
+    original, made, expected, is_cautioned = ENDS[end]
+    result = seen(original, made, made)
+    assert [row.fewer_than for row in result.rows] == list(FEWER_THAN)
+    for row in result.rows:
         assert row.synthetic == pytest.approx(expected(row))
-    assert any("exactly a weight" in caution for caution in found.cautions) == is_told
+    assert any("exactly a weight" in caution for caution in result.cautions) == is_cautioned
 
 
 def test_totals_of_few_are_those_of_raking_to_them():
     original, raked = survey(1), independent()["w"].data.copy()
     few = original["town"].data == 4
     raked[:3] = [original["w"].data[few].sum() - 2 * 7.25, 7.25, 7.25]
-    found = seen(original, independent(), survey(3, raked))
-    assert (found.levels_of_few, found.totals, found.totals_by_chance) == (1, 1, 0)
+    result = seen(original, independent(), survey(3, raked))
+    assert (result.levels_of_few, result.totals, result.totals_by_chance) == (1, 1, 0)
     apart = seen(original, independent())
     assert (apart.totals, apart.cautions) == (0, ())
 
 
-def asked(keys=("town", "sex"), target="ill"):
+def key_scenario(keys=("town", "sex"), target="ill"):
     return Scenario(keys=keys, target=target)
 
 
@@ -105,33 +105,33 @@ def frame_of(table):
 
 def test_what_the_weight_adds_is_that_of_slow_code():
     original, made = survey(1), survey(2)
-    found = weight_as_key(original, [made], asked(), "w")
-    ours, theirs = frame_of(original), frame_of(made)
+    result = weight_as_key(original, [made], key_scenario(), "w")
+    real, drawn = frame_of(original), frame_of(made)
     keys = ["town", "sex", "w"]
-    scores = [slowly(ours, theirs, ours.loc[i], keys) for i in ours.index]
-    fresh = [slowly(ours, ours.drop(index=i), ours.loc[i], keys) for i in ours.index]
-    row = found.rows[1]
+    scores = [slowly(real, drawn, real.loc[i], keys) for i in real.index]
+    fresh = [slowly(real, real.drop(index=i), real.loc[i], keys) for i in real.index]
+    row = result.rows[1]
     assert (row.cap, row.fresh_cap) == pytest.approx((np.mean(scores), np.mean(fresh)))
-    sizes = ours.groupby(keys).size()
-    matched = [sizes.get(tuple(record), 0) for record in theirs[keys].to_numpy()]
-    others = [sizes[tuple(record)] - 1 for record in ours[keys].to_numpy()]
+    sizes = real.groupby(keys).size()
+    matched = [sizes.get(tuple(record), 0) for record in drawn[keys].to_numpy()]
+    others = [sizes[tuple(record)] - 1 for record in real[keys].to_numpy()]
     assert row.matches == pytest.approx(np.mean(np.array(matched) == 1))
     assert row.fresh_matches == pytest.approx(np.mean(np.array(others) == 1))
 
 
 def test_what_the_weight_adds_at_both_ends():
     original = survey(1)
-    gain, matches = weight_as_key(original, [original], asked(), "w").figures
+    gain, matches = weight_as_key(original, [original], key_scenario(), "w").figures
     assert gain.value == pytest.approx(gain.original)
     assert gain.value > gain.chance + 0.1
     assert matches.value == matches.original > matches.chance
     constant = survey(1, np.ones(N)), survey(2, np.ones(N))
     for one, other in ((original, independent()), constant):
-        found = weight_as_key(one, [other, other], asked(), "w")
-        assert found.gain == 0
+        result = weight_as_key(one, [other, other], key_scenario(), "w")
+        assert result.gain == 0
     one = survey(1, n=1)
-    assert weight_as_key(one, [one], asked(), "w").figures[0].low == 0
-    assert weight_as_key(original, [original], asked(keys=("town", "w")), "w") is None
+    assert weight_as_key(one, [one], key_scenario(), "w").figures[0].low == 0
+    assert weight_as_key(original, [original], key_scenario(keys=("town", "w")), "w") is None
 
 
 def test_files_are_measured_where_a_weight_is_named():
@@ -151,7 +151,7 @@ def test_files_are_measured_where_a_weight_is_named():
 
 def test_results_are_read_as_they_were_written():
     original, made = survey(1), survey(2)
-    results = [seen(original, made), weight_as_key(original, [made], asked(), "w")]
+    results = [seen(original, made), weight_as_key(original, [made], key_scenario(), "w")]
     for result in results:
         check_written(result)
     assert marks_of(results) == [

@@ -45,8 +45,8 @@ def compared(original, *made, **options):
     return counter.result()
 
 
-def figure_of(found, key):
-    return next(figure for figure in found.figures if figure.key == key)
+def figure_of(result, key):
+    return next(figure for figure in result.figures if figure.key == key)
 
 
 def shares(frame, names, weighted):
@@ -56,22 +56,20 @@ def shares(frame, names, weighted):
 
 def test_shares_means_and_totals_are_those_of_pandas():
     original, made = survey(1), survey(2, 200)
-    ours, theirs = (
-        pd.DataFrame({name: t[name].data for name in t.names}) for t in (original, made)
-    )
-    found = compared(original, made)
-    variables = {row.variable: row for row in found.variables}
+    real, drawn = (pd.DataFrame({name: t[name].data for name in t.names}) for t in (original, made))
+    result = compared(original, made)
+    variables = {row.variable: row for row in result.variables}
     for name in ("town", "sex"):
         for weighted, value in (
             (False, variables[name].unweighted),
             (True, variables[name].weighted),
         ):
-            apart = shares(ours, [name], weighted) - shares(theirs, [name], weighted)
+            apart = shares(real, [name], weighted) - shares(drawn, [name], weighted)
             assert value == pytest.approx(apart.abs().sum() / 2)
-    own = compared(*(t.select(["town", "sex", "w"]) for t in (original, made)))
-    apart = shares(ours, ["town", "sex"], True) - shares(theirs, ["town", "sex"], True)
-    assert own.tables[1].weighted == pytest.approx(apart.abs().sum() / 2)
-    one, other = (frame.dropna() for frame in (ours, theirs))
+    levels_only = compared(*(t.select(["town", "sex", "w"]) for t in (original, made)))
+    apart = shares(real, ["town", "sex"], True) - shares(drawn, ["town", "sex"], True)
+    assert levels_only.tables[1].weighted == pytest.approx(apart.abs().sum() / 2)
+    one, other = (frame.dropna() for frame in (real, drawn))
     means = [np.average(frame["pay"], weights=frame["w"]) for frame in (one, other)]
     pay = variables["pay"]
     assert (pay.original_mean, pay.synthetic_mean) == pytest.approx(means)
@@ -80,15 +78,15 @@ def test_shares_means_and_totals_are_those_of_pandas():
     assert pay.weighted_error == pytest.approx(abs(means[1] - means[0]) / error)
     totals = [(frame["pay"] * frame["w"]).sum() for frame in (one, other)]
     assert pay.total_ratio == pytest.approx(totals[1] / totals[0])
-    total = figure_of(found, "weight_total")
-    assert total.value == pytest.approx(theirs["w"].sum() / ours["w"].sum())
-    assert (total.original, figure_of(found, "weighted_s_pmse").chance) == (1, 1)
+    total = figure_of(result, "weight_total")
+    assert total.value == pytest.approx(drawn["w"].sum() / real["w"].sum())
+    assert (total.original, figure_of(result, "weighted_s_pmse").chance) == (1, 1)
     proper = compared(original, made, proper=True)
     assert figure_of(proper, "weighted_s_pmse").chance == pytest.approx(1 + 200 / 300)
     assert variables["sex"].original_mean is None
 
 
-def test_weighted_tables_equal_slow_code_with_levels_that_nobody_has():
+def test_weighted_tables_equal_slow_code_with_levels_that_no_record_has():
     """S_pMSE: squared differences of shares over their variances, cell by cell that occurs."""
     original, made = (
         Table([coded("town", t["town"].data, "abcd", ("?",)), t["w"]])
@@ -118,16 +116,16 @@ def test_what_is_expected_is_what_bootstraps_give():
     original = survey(1)
     rng = np.random.default_rng(5)
     made = [original.take(rng.integers(0, 300, 150)) for _ in range(150)]
-    found = compared(original, *made)
-    for row in found.tables:
+    result = compared(original, *made)
+    for row in result.tables:
         assert row.weighted == pytest.approx(row.weighted_right, rel=0.06)
         assert row.unweighted == pytest.approx(row.unweighted_right, rel=0.06)
         assert row.weighted_right > row.unweighted_right
         assert row.weighted_s_pmse == pytest.approx(1, rel=0.1)
         assert row.unweighted_s_pmse == pytest.approx(1, rel=0.1)
-    pairs = [row.weighted_right for row in found.tables if row.ways == 2]
-    assert figure_of(found, "weighted_two_way").chance in pairs
-    means = figure_of(found, "weighted_means")
+    pairs = [row.weighted_right for row in result.tables if row.ways == 2]
+    assert figure_of(result, "weighted_two_way").chance in pairs
+    means = figure_of(result, "weighted_means")
     assert means.value == pytest.approx(means.chance, rel=0.15)
     proper = compared(original, original, proper=True)
     assert figure_of(proper, "weighted_means").chance == pytest.approx(np.sqrt(2 / np.pi * 2))
@@ -157,8 +155,8 @@ def models_of(original, made):
         *(original, original.names, "w"),
         proper=False, seed=Seed(1), regressions=True, propensity=True,
     )  # fmt: skip
-    found = compared(original, made, models=models)
-    ratio, beyond = (figure_of(found, f"weighted_{key}") for key in ("pmse_ratio", "beyond"))
+    result = compared(original, made, models=models)
+    ratio, beyond = (figure_of(result, f"weighted_{key}") for key in ("pmse_ratio", "beyond"))
     assert (ratio.value, ratio.chance) == (models.fields["propensity"], 1)
     assert (beyond.value, beyond.original) == (models.fields["beyond"], 0)
     return models.fields
@@ -175,8 +173,8 @@ def test_regressions_by_weight_are_weighted_fits_with_robust_errors():
         fits.append(
             fit_model("ols", table["pay"].data[use], X, ["1", "f"], weights=table["w"].data[use])
         )
-    ours, theirs = fits
-    off = abs(theirs.coefficients[1] - ours.coefficients[1]) / ours.std_errors[1]
+    original, made = fits
+    off = abs(made.coefficients[1] - original.coefficients[1]) / original.std_errors[1]
     assert row.error == pytest.approx(off, rel=1e-6)
     assert models_of(tables[0], tables[0])["beyond"] == 0
 
@@ -196,8 +194,8 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     original = survey(1)
     unit = np.argsort(np.argsort(original["pay"].data)) // 30
     design = SurveyDesign(None, unit)
-    found = compared(original, survey(2), design=design, design_in_words="by unit")
-    pay = next(row for row in found.variables if row.variable == "pay")
+    result = compared(original, survey(2), design=design, design_in_words="by unit")
+    pay = next(row for row in result.variables if row.variable == "pay")
     rows = original["pay"].is_observed
     values = np.where(rows, original["pay"].data, 0.0)
     mean, error, total = design_mean(values, rows, original["w"].data, design)
@@ -205,11 +203,11 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     assert pay.total_error == pytest.approx(total / (values @ original["w"].data))
     plain = compared(original, survey(2))
     alone = next(row for row in plain.variables if row.variable == "pay")
-    assert (plain.errors, found.errors) == ("independent records", "by unit")
+    assert (plain.errors, result.errors) == ("independent records", "by unit")
     factor = alone.original_error / error
     assert factor < 0.7
     assert pay.weighted_error == pytest.approx(alone.weighted_error * factor)
-    assert found.means_right == pytest.approx(plain.means_right * factor)
+    assert result.means_right == pytest.approx(plain.means_right * factor)
     w, x = original["w"].data[rows], values[rows]
     random = (w @ (x - mean) ** 2) / w.sum() / rows.sum()
     again = compared(original, survey(2), design=design, redrawn=True, proper=True)
@@ -246,12 +244,12 @@ def test_means_and_totals_of_a_domain_are_those_of_r():
     rows = (np.arange(120) % 7 != 0) & (frame.unit.to_numpy() != 4)
     values, weights = frame.y.to_numpy(), frame.w.to_numpy(dtype=float)
     design = SurveyDesign(frame.stratum.to_numpy(), frame.unit.to_numpy())
-    found = design_mean(values, rows, weights, design)
-    assert found == pytest.approx((5.7398688194, 0.2310368989, 908.36502352))
+    estimates = design_mean(values, rows, weights, design)
+    assert estimates == pytest.approx((5.7398688194, 0.2310368989, 908.36502352))
     columns = with_replicates(frame).filter(like="rep").to_numpy(dtype=float)
     replicated = SurveyDesign(None, None, columns, BRR.scales(12))
-    found = design_mean(values, rows, weights, replicated)
-    assert found == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
+    estimates = design_mean(values, rows, weights, replicated)
+    assert estimates == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
 
 
 def test_the_command_measures_files_where_a_weight_is_named(tmp_path):
@@ -260,9 +258,9 @@ def test_the_command_measures_files_where_a_weight_is_named(tmp_path):
         table = survey(seed)
         pd.DataFrame({name: table[name].data for name in table.names}).to_csv(file, index=False)
     for only, figure in (("utility", "weighted_beyond"), ("risk", "weight_matches")):
-        found = call("check", *files, "--only", only, "--set", "weight=w", "--json")
-        assert found.exit_code == 0, found.output
-        assert figure in found.output
+        checked = call("check", *files, "--only", only, "--set", "weight=w", "--json")
+        assert checked.exit_code == 0, checked.output
+        assert figure in checked.output
 
 
 def test_defaults_and_ranges():

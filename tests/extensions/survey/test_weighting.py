@@ -89,7 +89,7 @@ def test_saved_models_keep_the_totals(survey, tmp_path):
         assert_totals(pd.read_csv(path), frame)
 
 
-def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_weight_is_told(survey):
+def test_the_configured_position_stays_and_a_column_like_a_weight_is_noted(survey):
     folder, _ = survey
     order = prepare(
         config(folder, weights="wgt", visit_sequence=["wgt", "region"]), Registry.load()
@@ -152,7 +152,7 @@ def test_datasets_are_redrawn_from_the_design(tmp_path):
         assert by_sex.to_dict() == frame.groupby("sex").w.sum().to_dict()
 
 
-def test_replicate_weights_are_dropped_and_told(tmp_path):
+def test_replicate_weights_are_dropped_and_noted(tmp_path):
     frame = clustered(tmp_path)
     for number in (1, 2, 3):
         frame[f"w{number}"] = frame.w * np.random.default_rng(number).integers(0, 3, len(frame))
@@ -167,8 +167,8 @@ def test_replicate_weights_are_dropped_and_told(tmp_path):
     )
     fit = result.checks.utility.fits[1]
     interval = (fit.coefficients[1].original_low, fit.coefficients[1].original_high)
-    own = again.coefficients[1]
-    assert interval == pytest.approx((own.original_low, own.original_high))
+    slope = again.coefficients[1]
+    assert interval == pytest.approx((slope.original_low, slope.original_high))
     assert "have no replicate weights" in fit.notes[0]
 
 
@@ -212,17 +212,17 @@ def test_weighted_fits_have_the_errors_of_the_design(tmp_path, monkeypatch):
     book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
     assert book["analysis"]["formula"] == "T = U + B/m"
     code = book["analysis"]["code"].replace("n = ...", "n = 300")
-    found = executed(code, result.datasets[0].parent, monkeypatch)
+    estimates = executed(code, result.datasets[0].parent, monkeypatch)
     tables = [pd.read_csv(path) for path in result.datasets]
     means = [np.average(table.pay, weights=table.w) for table in tables]
-    assert found.estimate[0] == pytest.approx(np.mean(means))
+    assert estimates.estimate[0] == pytest.approx(np.mean(means))
     variances = []
     for table, mean in zip(tables, means, strict=True):
         table["z"] = table.w * (table.pay - mean) / table.w.sum()
         sums = table.groupby(["stratum", "district"]).z.sum()
         of = [sums[h].to_numpy() for h in sorted(set(table.stratum))]
         variances.append(sum(len(z) / (len(z) - 1) * ((z - z.mean()) ** 2).sum() for z in of))
-    assert found.total[0] == pytest.approx(np.mean(variances) + np.var(means, ddof=1) / 2)
+    assert estimates.total[0] == pytest.approx(np.mean(variances) + np.var(means, ddof=1) / 2)
     assert (plain.strata, weighted.strata, weighted.psu) == (None, "stratum", "district")
     assert weighted.combined.df[0] == 30 - 3 - 1
     table = [pd.read_csv(path) for path in result.datasets]
@@ -236,12 +236,12 @@ def test_weights_that_rounding_would_make_zero_are_noted(survey, total, decimals
     folder, frame = survey
     shares = {sex: float((frame["sex"] == sex).sum() * total) for sex in frame["sex"].unique()}
     weights = {"variable": "wgt", "totals": {"sex": shares}}
-    for places, expected in ((decimals, is_noted), (decimals + 2, False)):
-        options = {"variables": {"wgt": {"decimals": places}}}
+    for digits, expected in ((decimals, is_noted), (decimals + 2, False)):
+        options = {"variables": {"wgt": {"decimals": digits}}}
         notes = prepare(config(folder, weights=weights, **options), Registry.load()).notes
-        told = [note for note in notes if "rounded weights are coarse" in note]
-        assert bool(told) == expected
-        assert all("variables.wgt.decimals: 2" in note for note in told)
+        coarse = [note for note in notes if "rounded weights are coarse" in note]
+        assert bool(coarse) == expected
+        assert all("variables.wgt.decimals: 2" in note for note in coarse)
 
 
 def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
@@ -256,14 +256,14 @@ def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
     weights = DESIGN | {"draw": "last", "replicates": {"columns": "v*", "method": "brr"}}
     settings = tmp_path / "run.yaml"
     settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights}))
-    asked = ["--only", "utility", "--config", settings, "--set", "fits=[pay ~ sex]", "--json"]
-    found = json.loads(call("check", *files, *asked).output)
-    weighted = found["results"]["utility"]["fits"][1]
+    options = ["--only", "utility", "--config", settings, "--set", "fits=[pay ~ sex]", "--json"]
+    record = json.loads(call("check", *files, *options).output)
+    weighted = record["results"]["utility"]["fits"][1]
     assert (weighted["psu"], weighted["replicates"]) == ("district", None)
     frame.drop(columns="district").to_csv(files[1], index=False)
     notes = [
         note
-        for note in json.loads(call("check", *files, *asked).output)["notes"]
+        for note in json.loads(call("check", *files, *options).output)["notes"]
         if "is not in every file" in note
     ]
     assert {note.partition(":")[0] for note in notes} == {"checks.psu", "checks.replicates"}
@@ -290,13 +290,13 @@ def test_levels_that_the_weight_tells_apart_are_not_computed_from_it(tmp_path):
 
 def test_constant_weights_and_those_that_change_in_persons_are_noted(tmp_path):
     panel = {"panel": {"person": "person", "time": "year"}, "weights": "w"}
-    for weights, told in (
+    for weights, words in (
         (3, "is constant"),
         ([3, 4, 5] * 60, "changes over the rows of a person"),
     ):
         sources.careers().assign(w=weights).to_csv(tmp_path / "survey.csv", index=False)
         notes = prepare(config(tmp_path, **panel), Registry.load()).notes
-        assert any(f"'w' {told}" in note for note in notes)
+        assert any(f"'w' {words}" in note for note in notes)
 
 
 def test_true_is_no_total():

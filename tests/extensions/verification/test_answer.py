@@ -1,4 +1,4 @@
-"""What a researcher is told: words by where r lies, and where numbers are from."""
+"""What a researcher reads: words by where r lies, and the source of numbers."""
 
 import json
 from typing import get_args
@@ -42,7 +42,7 @@ def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
     assert any(beside in sentence for sentence in made.words)
 
 
-def test_a_no_may_be_a_model_that_cannot_be_fitted_unless_that_is_told_apart():
+def test_a_no_may_be_a_model_that_cannot_be_fitted_unless_such_groups_count_separately():
     for counts in ((1,), (12,), (25,)):
         words = " ".join(answer(*counts, unfitted=0.2).words)
         assert "such groups separately" in words

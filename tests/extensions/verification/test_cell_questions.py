@@ -1,4 +1,4 @@
-"""Tables, curves, residuals and accuracy: right without noise, and a person moves what is said."""
+"""Tables, curves, residuals and accuracy: right without noise; a person moves them as stated."""
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,7 @@ def frame(made):
     return pd.DataFrame({**columns, "person": made.owners})
 
 
-def asked(ask, **others):
+def valid_query(ask, **others):
     query = query_of({"epsilon": 1.0, **others, "ask": ask})
     assert query.problems(SCHEMA) == []
     return query
@@ -80,15 +80,15 @@ def answer(query, made, noise=None):
 
 
 QUERIES = {
-    "counts": asked({"measure": "counts", "by": ["sex", "job"]}),
-    "rows": asked({"measure": "counts", "by": ["year", "sex"], "rows": 3}),
-    "total": asked({"measure": "counts"}),
-    "means": asked({"measure": "means", "of": "pay", "by": ["sex"]}),
-    "means of rows": asked({"measure": "means", "of": "pay", "by": ["year"], "rows": 4}),
-    "roc": asked({"measure": "roc", "cells": 20}, **LOGIT),
-    "residuals": asked({"measure": "residuals", "cells": 8}, **LINEAR),
-    "error": asked({"measure": "accuracy"}, **LINEAR),
-    "right": asked({"measure": "accuracy"}, **LOGIT),
+    "counts": valid_query({"measure": "counts", "by": ["sex", "job"]}),
+    "rows": valid_query({"measure": "counts", "by": ["year", "sex"], "rows": 3}),
+    "total": valid_query({"measure": "counts"}),
+    "means": valid_query({"measure": "means", "of": "pay", "by": ["sex"]}),
+    "means of rows": valid_query({"measure": "means", "of": "pay", "by": ["year"], "rows": 4}),
+    "roc": valid_query({"measure": "roc", "cells": 20}, **LOGIT),
+    "residuals": valid_query({"measure": "residuals", "cells": 8}, **LINEAR),
+    "error": valid_query({"measure": "accuracy"}, **LINEAR),
+    "right": valid_query({"measure": "accuracy"}, **LOGIT),
 }
 EACH = pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 
@@ -100,7 +100,7 @@ def neighbour(made, rng):
     keep = np.flatnonzero(made.owners != person)
     if rng.random() < 0.3:
         return made.take(keep)
-    count = int(rng.integers(1, 9))  # more rows than the public schema says
+    count = int(rng.integers(1, 9))  # more rows than the public schema allows
     pay = rng.choice([0.0, 100.0, 1e308, -1e308, np.inf, np.nan, 5e-324, 50.0], count)
     drawn = [
         rng.integers(-1, 2, count),
@@ -162,24 +162,24 @@ def test_a_sensitivity_that_is_wrong_is_found(wrong):
 def test_tables_without_noise_are_those_of_pandas():
     made, data = view(), frame(view())
     for by, rows in ((["sex", "year"], 4), (["sex"], 1), (["job", "sex"], 4)):
-        (counts,) = released(asked({"measure": "counts", "by": by, "rows": rows}), made)
+        (counts,) = released(valid_query({"measure": "counts", "by": by, "rows": rows}), made)
         groups = data.groupby(by)
         expected = groups.size() if rows == 4 else groups.person.nunique()
         assert list(counts) == expected.tolist()
     assert released(QUERIES["total"], made) == ((300,),)
     for low, high in ((0.0, 100.0), (40.0, 60.0)):
         ask = {"measure": "means", "of": "pay", "by": ["sex"], "rows": 4, "low": low, "high": high}
-        found = answer(asked(ask), made)
+        result = answer(valid_query(ask), made)
         expected = data.assign(pay=data.pay.clip(low, high)).groupby("sex").pay.mean()
         for key in ("value", "synthetic"):
-            values = [getattr(cell, key) for cell in found.cells]
+            values = [getattr(cell, key) for cell in result.cells]
             assert values == pytest.approx(expected.tolist(), abs=0.03)
-        assert [cell.cell for cell in found.cells] == ["M", "F"]
-        assert all(low <= cell.low < cell.value < cell.high <= high for cell in found.cells)
+        assert [cell.cell for cell in result.cells] == ["M", "F"]
+        assert all(low <= cell.low < cell.value < cell.high <= high for cell in result.cells)
     query = QUERIES["means"]
     prepared = query.ask.prepare(query, SCHEMA, made)
-    found = query.ask.conclude(query, prepared, ((-(10**9), 10**9), (200, 200)))
-    assert [(c.low, c.value, c.high) for c in found.cells] == [(0, 0, 0), (100, 100, 100)]
+    result = query.ask.conclude(query, prepared, ((-(10**9), 10**9), (200, 200)))
+    assert [(c.low, c.value, c.high) for c in result.cells] == [(0, 0, 0), (100, 100, 100)]
 
 
 PANEL = SCHEMA.model_copy(update={"period": "year"})
@@ -227,12 +227,12 @@ def test_answers_name_what_is_in_their_cells(ask, subset, is_drawn):
     query = query_of({"ask": {"measure": "counts", "by": ["sex"], **ask}, "subset": subset})
     made = within(view(), query)
     prepared = query.ask.prepare(query, PANEL, made)
-    found = query.ask.conclude(query, prepared, query.ask.release(query, prepared, made, Exact()))
-    assert found.what in found.words[0]
-    assert (WORDS["rows_drawn"] in found.words) == is_drawn
+    result = query.ask.conclude(query, prepared, query.ask.release(query, prepared, made, Exact()))
+    assert result.what in result.words[0]
+    assert (WORDS["rows_drawn"] in result.words) == is_drawn
     if subset:  # as many persons as have a row in that year
         data = frame(made)
-        assert [c.value for c in found.cells] == data.groupby("sex").person.nunique().tolist()
+        assert [c.value for c in result.cells] == data.groupby("sex").person.nunique().tolist()
 
 
 @pytest.mark.parametrize("name", ["counts", "means", "means of rows", "error", "right", "roc"])
@@ -260,8 +260,8 @@ def test_intervals_hold_what_there_is_without_noise(name):
 VALUE = {"roc": "area"}
 
 
-def cells_of(found):
-    return getattr(found, "cells", (found,))
+def cells_of(result):
+    return getattr(result, "cells", (result,))
 
 
 def predicted(name, made):
@@ -272,7 +272,7 @@ def predicted(name, made):
 
 
 def test_predictions_are_those_of_the_model_of_the_synthetic_data():
-    *_, y, found = predicted("error", made := view())
+    *_, y, predictions = predicted("error", made := view())
     f = frame(made).dropna()
     X = np.column_stack([f.sex == 1, f.year, *(f.job == job for job in range(5))]).astype(float)
     expected = X @ np.linalg.lstsq(X, f.pay, rcond=None)[0]
@@ -280,32 +280,32 @@ def test_predictions_are_those_of_the_model_of_the_synthetic_data():
     one = made.one_row()
     rows = frame(one).dropna()
     np.testing.assert_allclose(y, rows.pay)
-    places = pd.MultiIndex.from_arrays([rows.person, rows.year])
-    np.testing.assert_allclose(found, f.expected.loc[places], rtol=1e-6)
+    index = pd.MultiIndex.from_arrays([rows.person, rows.year])
+    np.testing.assert_allclose(predictions, f.expected.loc[index], rtol=1e-6)
 
 
 def test_curve_accuracy_and_residuals_against_the_obvious():
     made = view(800, seed=2)
     query, _, y, score = predicted("roc", made)
-    found = answer(query, made)
-    assert found.area == pytest.approx(roc_auc_score(y, score), abs=0.02)
-    assert found.low <= found.area <= found.high
-    assert 0.6 < found.synthetic < 0.99
+    result = answer(query, made)
+    assert result.area == pytest.approx(roc_auc_score(y, score), abs=0.02)
+    assert result.low <= result.area <= result.high
+    assert 0.6 < result.synthetic < 0.99
     for name in ("right", "error"):
         query, prepared, y, score = predicted(name, made)
         right = (score >= 0.5) == (y == 1)
         expected = right if name == "right" else np.minimum(np.abs(y - score), prepared.ends[1])
-        found = answer(query, made)
-        assert found.value == pytest.approx(expected.mean(), abs=0.02)
-        assert found.low <= found.value <= found.high
+        result = answer(query, made)
+        assert result.value == pytest.approx(expected.mean(), abs=0.02)
+        assert result.low <= result.value <= result.high
     query, prepared, y, score = predicted("residuals", made)
-    found = answer(query, made)
-    counts = np.array(found.counts)
-    assert counts.sum() == len(y) == len(found.points)
+    result = answer(query, made)
+    counts = np.array(result.counts)
+    assert counts.sum() == len(y) == len(result.points)
     edges = [np.linspace(*ends, 9) for ends in prepared.ends]
     inner = np.histogram2d(score, y - score, bins=edges)[0][1:-1, 1:-1]
     np.testing.assert_array_equal(counts[1:-1, 1:-1], inner)
-    assert not [row for row in found.rows if abs(row.mean or 0) > row.reach + 8]
+    assert not [row for row in result.rows if abs(row.mean or 0) > row.reach + 8]
     points = resampled(counts * (np.arange(8) == 2), np.array(prepared.ends))
     low, high = edges[1][2:4]
     assert len(points) == counts[:, 2].sum()
@@ -323,7 +323,7 @@ def test_a_curve_of_noise_only_rises():
 
 
 def test_another_relation_shows_in_the_residuals():
-    query = asked({"measure": "residuals", "cells": 10}, formula="pay ~ sex + year")
+    query = valid_query({"measure": "residuals", "cells": 10}, formula="pay ~ sex + year")
     assert "stays near 0" in answer(query, view(6_000, seed=3)).words[1]
     assert "does not fit" in answer(query, view(6_000, seed=3, gap=10.0)).words[1]
 
@@ -338,12 +338,12 @@ def test_counts_without_noise_keep_their_sum():
     rng = np.random.default_rng(0)
     for mean in np.linspace(-3, 3, 50):
         counts = np.rint(rng.normal(mean, 4, 30)).astype(int)
-        kept = without_noise(counts)
-        assert kept.sum() == pytest.approx(max(0, counts.sum()))
-        assert kept.min() >= 0
+        denoised = without_noise(counts)
+        assert denoised.sum() == pytest.approx(max(0, counts.sum()))
+        assert denoised.min() >= 0
         # the nearest ones: those that are left got smaller by the same, the others are no larger
-        less = counts.max() - kept.max()
-        assert kept == pytest.approx(np.maximum(counts - less, 0))
+        less = counts.max() - denoised.max()
+        assert denoised == pytest.approx(np.maximum(counts - less, 0))
 
 
 @EACH
@@ -355,10 +355,10 @@ def test_whatever_a_file_holds_is_an_answer_at_the_price_that_was_offered(query)
     mechanisms = query.ask.mechanisms(query, query.ask.prepare(query, SCHEMA, made))
     assert sum(m.epsilon for m in mechanisms) == 1_000_000
     for odd in (hostile, made.take(np.zeros(0, dtype=np.int64)), view(seed=9)):
-        found = answer(query, odd, PlannedNoise(DryNoise(), mechanisms))
-        assert plain(found)["released"]
-        assert type(found).model_validate(plain(found)) == found
-        assert all(fragment(block) for block in found.blocks())
+        result = answer(query, odd, PlannedNoise(DryNoise(), mechanisms))
+        assert plain(result)["released"]
+        assert type(result).model_validate(plain(result)) == result
+        assert all(fragment(block) for block in result.blocks())
 
 
 @pytest.mark.parametrize(

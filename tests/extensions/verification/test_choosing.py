@@ -21,7 +21,7 @@ from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.verify import sound_query
 
 
-def asked(ask, n=3_000, seed=0, tail=0.0, **content):
+def question(ask, n=3_000, seed=0, tail=0.0, **content):
     query = query_of({"formula": "y ~ group + x", **content,
                       "ask": {"measure": "claim", "coefficient": "group[few]", **ask}})  # fmt: skip
     made = simulated(n, np.random.default_rng(seed), EFFECT, tail)
@@ -40,21 +40,21 @@ def asked(ask, n=3_000, seed=0, tail=0.0, **content):
     ],
 )
 def test_the_outlook_hangs_on_how_far_the_border_is(ask, outlook):
-    made = chosen(asked(ask), 1.0)
+    made = chosen(question(ask), 1.0)
     assert made.outlook == outlook
     assert made.query.partitions in PARTITIONS
     assert bool(made.words) == (outlook != "decided")
 
 
 def test_a_far_border_costs_less_and_no_more_than_is_offered():
-    far, near = (chosen(asked({"above": end}), 1.0).query for end in (-3.0, -0.2))
-    assert far.epsilon < near.epsilon <= 1.0
-    assert chosen(asked({"above": 0.28}), 0.7).query.epsilon == 0.7
-    assert chosen(asked({"above": -3.0}), 0.03).query.epsilon == 0.03
+    far, close = (chosen(question({"above": end}), 1.0).query for end in (-3.0, -0.2))
+    assert far.epsilon < close.epsilon <= 1.0
+    assert chosen(question({"above": 0.28}), 0.7).query.epsilon == 0.7
+    assert chosen(question({"above": -3.0}), 0.03).query.epsilon == 0.03
 
 
 def borders(ask, words):
-    one = chosen(asked(ask), 1.0)
+    one = chosen(question(ask), 1.0)
     assert one.outlook == "open"
     return [float(end) for end in re.fullmatch(words, one.words[1]).groups()]
 
@@ -63,19 +63,19 @@ def test_an_open_claim_says_which_borders_could_be_decided():
     below, above = borders({"above": 0.28}, "Ask “at least (.+)” or lower, or (.+) or higher: .*")
     assert -0.1 < below < EFFECT < above < 0.6
     for end, outlook in ((below, "decided"), (above, "decided"), (0.22, "open"), (0.38, "open")):
-        assert chosen(asked({"above": end}), 1.0).outlook == outlook
+        assert chosen(question({"above": end}), 1.0).outlook == outlook
     low, high = borders({"share": 0.05}, "Ask about a range as wide as (.+) to (.+), or wider: .*")
-    assert chosen(asked({"between": [low, high]}), 1.0).outlook == "decided"
+    assert chosen(question({"between": [low, high]}), 1.0).outlook == "decided"
     narrow = [low + 0.05, high - 0.05]
-    assert chosen(asked({"between": narrow}), 1.0).outlook == "open"
+    assert chosen(question({"between": narrow}), 1.0).outlook == "open"
 
 
 def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
     rng, hits, sums = np.random.default_rng(4), [], []
     for seed in range(6):
-        synthetic = asked({"above": 0}, seed=seed).made
+        synthetic = question({"above": 0}, seed=seed).made
         confidential = simulated(3_000, rng, EFFECT, 0.0)
-        one = asked({"above": 0}, seed=seed)
+        one = question({"above": 0}, seed=seed)
         query, estimate = one.query, one.ask.estimates(one.query, SCHEMA, synthetic)
         look = GroupFits(one.ask.numbers(query, SCHEMA, synthetic, query.partitions), estimate)
         numbers = one.ask.numbers(query, SCHEMA, confidential, query.partitions)
@@ -98,17 +98,17 @@ def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
 
 def few_rows(n):
     """Return which of the simulated rows are of the smaller group."""
-    return asked({"above": 0}, n=n).made.table["group"].data == 1
+    return question({"above": 0}, n=n).made.table["group"].data == 1
 
 
 def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
-    made = chosen(asked({"above": 0.0}, n=30), 1.0)
+    made = chosen(question({"above": 0.0}, n=30), 1.0)
     assert made.outlook == "impossible"
-    few = len(np.unique(asked({"above": 0}, n=30).made.owners[few_rows(30)]))
+    few = len(np.unique(question({"above": 0}, n=30).made.owners[few_rows(30)]))
     assert made.words[1] == WORDS["unfit"]["level"].format("group[few]", few)
-    made = chosen(asked({"above": 0.0, "coefficient": "x"}, n=30), 1.0)
+    made = chosen(question({"above": 0.0, "coefficient": "x"}, n=30), 1.0)
     assert made.words[1] == WORDS["unfit"]["model"]
-    made = chosen(asked({"above": -5.0}), 0.01)
+    made = chosen(question({"above": -5.0}), 0.01)
     assert made.outlook == "impossible"
 
 
@@ -129,7 +129,7 @@ def test_groups_that_scatter_to_one_side_are_too_small():
 
 def test_larger_groups_are_taken_where_small_ones_are_biased():
     sizes = [
-        chosen(asked({"above": -2.0}, n=2_000, seed=seed, tail=tail), 0.25).query.partitions
+        chosen(question({"above": -2.0}, n=2_000, seed=seed, tail=tail), 0.25).query.partitions
         for tail in (0.0, 1.5)
         for seed in range(5)
     ]
@@ -152,11 +152,11 @@ def test_counts_that_noise_hides_are_open(files, schema):
     by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"],
                                       "rows": 4}}  # fmt: skip
     one = sound_query(query_of({**GAP, **by}), schema, files[1])
-    few, enough = chosen(one, 0.05), chosen(one, 5.0)
-    assert (few.outlook, enough.outlook) == ("open", "decided")
+    cheap, dear = chosen(one, 0.05), chosen(one, 5.0)
+    assert (cheap.outlook, dear.outlook) == ("open", "decided")
     # at the charge of 5 each of 4 rows moves two cells: the noise has the scale 8 / 5
-    reach = one.ask.mechanisms(enough.query, one.prepare())[0].within(0.95)
-    assert f"each lies within {reach} of" in enough.words[0]
+    reach = one.ask.mechanisms(dear.query, one.prepare())[0].within(0.95)
+    assert f"each lies within {reach} of" in dear.words[0]
 
 
 @pytest.mark.parametrize(("gap", "outlook"), [(20_000, "decided"), (20, "open")])
@@ -178,6 +178,6 @@ def test_an_interval_takes_groups_that_say_most(files, schema, monkeypatch):
     far = {"measure": "interval", "coefficient": "sex[F]", "below": -0.05}
     one = sound_query(query_of({**GAP, "formula": formula, "ask": far}), schema, files[1])
     assert chosen(one, 1.0).query.partitions == 20  # one person a group has no fit
-    near = {**far, "below": -0.2505}
-    one = sound_query(query_of({**GAP, "formula": formula, "ask": near}), schema, files[1])
+    close = {**far, "below": -0.2505}
+    one = sound_query(query_of({**GAP, "formula": formula, "ask": close}), schema, files[1])
     assert chosen(one, 0.5).outlook == "open"

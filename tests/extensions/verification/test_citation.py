@@ -43,8 +43,8 @@ def table(one, part=None):
     """Return values by name: of a part of the columns, or of all."""
     known = WORDS["citation_columns"]
     parts = dict.fromkeys(known["question"], "question") | dict.fromkeys(known["method"], "method")
-    found = {column.label: column.values for column in one.columns}
-    return {name: found[name] for name in found if part in (None, parts.get(name, "answer"))}
+    values = {column.label: column.values for column in one.columns}
+    return {name: values[name] for name in values if part in (None, parts.get(name, "answer"))}
 
 
 def rows(texts):
@@ -64,12 +64,12 @@ def read_bibtex(text):
     """Read one entry: braces are counted, whatever stands before them."""
     kind, key, rest = re.fullmatch(r"@(\w+)\{([^,\s{}\"#%'()=\\]+),(.*)\}\n", text, re.S).groups()
     fields, at = {}, 0
-    while found := re.compile(r"\s*(\w+) = \{").match(rest, at):
-        depth, end = 1, found.end()
+    while match := re.compile(r"\s*(\w+) = \{").match(rest, at):
+        depth, end = 1, match.end()
         while depth:
             depth += {"{": 1, "}": -1}.get(rest[end], 0)
             end += 1
-        fields[found[1]], at = rest[found.end() : end - 1], end + 1
+        fields[match[1]], at = rest[match.end() : end - 1], end + 1
         assert rest[end] == ","
     assert not rest[at:].strip()
     return kind, key, fields
@@ -87,10 +87,10 @@ def typeset(text):
     """Return what LaTeX prints; anything that is active or a command of others fails."""
     printed, at = [], 0
     while at < len(text):
-        found = TEX.match(text, at)
-        assert found, text[at : at + 20]
-        printed.append(COMMANDS.get(found["command"], "") or found["escaped"] or found["plain"])
-        at = found.end()
+        match = TEX.match(text, at)
+        assert match, text[at : at + 20]
+        printed.append(COMMANDS.get(match["command"], "") or match["escaped"] or match["plain"])
+        at = match.end()
     return "".join(printed)
 
 
@@ -166,26 +166,26 @@ def answers(schema, files, tmp_path_factory):
 def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
     answer = answers[name]
     one = cited(title="t", content=json.loads(answer.json_text))
-    found, size = table(one), len(one.rows)
+    columns, size = table(one), len(one.rows)
     query, numbers = one.content["query"], table(one, "method")
     for key, value in {
         "question": one.question, "formula": query["formula"],
         "coefficient": query["ask"].get("coefficient"),
         "groups_of_persons": getattr(answer.answer, "partitions", None), "epsilon": answer.charge,
     }.items():  # fmt: skip
-        assert found.get(key) == (None if value is None else (value,) * size)
+        assert columns.get(key) == (None if value is None else (value,) * size)
     scales = getattr(answer.answer, "scales", None) or [getattr(answer.answer, "scale", None)]
     assert {*numbers.get("noise", [None])} == {*scales}
-    assert [*found][-len(numbers) :] == [*numbers]  # never first
-    own = table(one, "answer")
-    assert "holds" not in own
+    assert [*columns][-len(numbers) :] == [*numbers]  # never first
+    answer_columns = table(one, "answer")
+    assert "holds" not in answer_columns
     assert one.released == tuple(n for draw in answer.answer.released for n in draw)
     rows = next(
         (getattr(answer.answer, key) for key in ("statements", "ends", "cells", "rows")
          if hasattr(answer.answer, key)), [answer.answer],
     )  # fmt: skip
-    assert {len(values) for values in found.values()} == {len(rows)}
-    for label in {*own} - {"what"}:
+    assert {len(values) for values in columns.values()} == {len(rows)}
+    for label in {*answer_columns} - {"what"}:
         key = label.removesuffix("_in_synthetic")
         stem, _, end = key.rpartition("_")
         expected = [
@@ -196,10 +196,10 @@ def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
             else getattr(answer.answer, key)
             for row in rows
         ]
-        assert list(own[label]) == expected
-    assert one.rows == [*zip(*found.values(), strict=True)]
+        assert list(answer_columns[label]) == expected
+    assert one.rows == [*zip(*columns.values(), strict=True)]
     explained = {*WORDS["citation_columns"]["answer"]}
-    assert {*own} <= explained | {column.label for column in one.columns if column.shown}
+    assert {*answer_columns} <= explained | {column.label for column in one.columns if column.shown}
     confidential = hashlib.sha256(files[0].read_bytes()).hexdigest()
     parts = (one.text, one.bibtex, one.r_code, one.stata_code, one.csv_text, str(one.sacro_zip))
     assert not any(confidential in part for part in parts)
@@ -236,28 +236,28 @@ def test_r_reads_the_table_back(tmp_path):
     (tmp_path / "read.R").write_text(R_READER)
     ran = subprocess.run(["Rscript", "read.R"], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    found = {}
+    cells = {}
     for line in ran.stdout.splitlines():
         name, kind, value = line.split("\t")
-        found.setdefault(name, []).append((kind, value))
-    assert [*found] == [*table(one)]
-    assert {kind for kind, _ in found["cell"]} == {"character"}
-    texts_back = ["".join(map(chr, map(int, value.split()))) for _, value in found["cell"]]
+        cells.setdefault(name, []).append((kind, value))
+    assert [*cells] == [*table(one)]
+    assert {kind for kind, _ in cells["cell"]} == {"character"}
+    texts_back = ["".join(map(chr, map(int, value.split()))) for _, value in cells["cell"]]
     assert texts_back == [*HOSTILE]
     values = table(one)["value"]
-    read = [None if text == "NA" else float(text) for _, text in found["value"]]
+    read = [None if text == "NA" else float(text) for _, text in cells["value"]]
     assert read == [None if value is None else float(value) for value in values]
-    logical = [None if text == "NA" else bool(int(text)) for _, text in found["holds_in_synthetic"]]
+    logical = [None if text == "NA" else bool(int(text)) for _, text in cells["holds_in_synthetic"]]
     assert tuple(logical) == table(one)["holds_in_synthetic"]
 
 
 def test_stata_reads_the_table_back():
     one = cited(rows(HOSTILE), dataset="a'`$/*\n")
-    found = read_stata(one.stata_code)
-    assert found["cell"] == [*HOSTILE]
+    columns = read_stata(one.stata_code)
+    assert columns["cell"] == [*HOSTILE]
     for name in ("value", "holds_in_synthetic"):
         expected = [None if value is None else float(value) for value in table(one)[name]]
-        assert found[name] == expected
+        assert columns[name] == expected
 
 
 def test_csv_is_read_back_and_no_text_is_a_formula():
@@ -265,11 +265,11 @@ def test_csv_is_read_back_and_no_text_is_a_formula():
     one = cited(rows(HOSTILE))
     head, *lines = csv.reader(io.StringIO(one.csv_text, newline=""))
     assert head == [*table(one)]
-    found = dict(zip(head, zip(*lines, strict=True), strict=True))
+    columns = dict(zip(head, zip(*lines, strict=True), strict=True))
     starts = ("=", "+", "-", "@", "\t", "\r", "\n")
     guarded = ["'" * text.startswith(starts) + text for text in HOSTILE]
-    assert [*found["cell"]] == guarded
-    assert [*found["value"]] == [
+    assert [*columns["cell"]] == guarded
+    assert [*columns["value"]] == [
         "" if value is None else str(value) for value in table(one)["value"]
     ]
 

@@ -42,8 +42,8 @@ def by_hand(released, m, scale, *, grid=4_000):
 )
 def test_the_probability_of_most_groups_by_brute_force(released, scale):
     first, *_ = shares_at_ends(released, 8, scale)
-    found = first.most_inside, first.inside.mean
-    assert found == pytest.approx(by_hand(released, 8, scale), abs=1e-4)
+    computed = first.most_inside, first.inside.mean
+    assert computed == pytest.approx(by_hand(released, 8, scale), abs=1e-4)
     assert first.most_inside == pytest.approx(first.inside.probability_above(0.5), abs=1e-12)
     assert abs(first.most_inside - by_hand(released, 8, scale / 3)[0]) > 1e-3
 

@@ -30,11 +30,11 @@ def client():
     """Return a function that makes a client of replies, with what it sent and its pauses."""
 
     def client(*replies):
-        left, sent, pauses = list(replies), [], []
+        pending, sent, pauses = list(replies), [], []
 
         def server(request):
             sent.append(request)
-            reply = left.pop(0)
+            reply = pending.pop(0)
             if isinstance(reply, Exception):
                 raise reply
             return reply if isinstance(reply, httpx2.Response) else httpx2.Response(200, json=reply)
@@ -55,7 +55,7 @@ def test_a_dry_run_is_waited_for_with_longer_and_longer_pauses(client):
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, MAX_POLL_SECONDS, MAX_POLL_SECONDS]
 
 
-def test_who_waits_too_long_is_told_to_ask_again(client):
+def test_a_wait_that_is_too_long_ends_with_advice_to_ask_again(client):
     asking, _, pauses = client(*[SUBMISSION] * 9)
     with pytest.raises(RequestError, match="ask again") as caught:
         asking.wait("a" * 32, seconds=1.0)
@@ -98,7 +98,7 @@ def test_a_pause_that_is_none_is_not_slept(client, pause):
     assert 0 <= pauses[0] <= 60
 
 
-def test_what_is_no_reply_of_the_server_is_told_by_its_status(client):
+def test_what_is_no_reply_of_the_server_is_refused_with_its_status(client):
     asking, *_ = client(httpx2.Response(502, text="<html>proxy"))
     with pytest.raises(RequestError, match="host replied 502") as caught:
         asking.projects()

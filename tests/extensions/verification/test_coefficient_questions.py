@@ -49,10 +49,10 @@ def query(ask, **others):
 
 
 def counts(ask, made=None, synthetic=None, **others):
-    asked = query(ask, **others)
-    assert asked.problems(SCHEMA) == []
-    prepared = asked.ask.prepare(asked, SCHEMA, synthetic or view())
-    return asked.ask.release(asked, prepared, made or view(seed=1), Exact())
+    question = query(ask, **others)
+    assert question.problems(SCHEMA) == []
+    prepared = question.ask.prepare(question, SCHEMA, synthetic or view())
+    return question.ask.release(question, prepared, made or view(seed=1), Exact())
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_logit_of_two_groups_is_the_logarithm_of_the_ratio_of_their_odds():
 
 
 def test_tolerance_is_around_the_synthetic_estimate():
-    near, far = view(seed=2), view(seed=2, gap=-4.0)
+    close, far = view(seed=2), view(seed=2, gap=-4.0)
     for ask in ({"share": 0.25}, {"within": 0.5}):
-        assert counts({"measure": "tolerance", **ask}, synthetic=near) == ((20,),)
+        assert counts({"measure": "tolerance", **ask}, synthetic=close) == ((20,),)
         assert counts({"measure": "tolerance", **ask}, synthetic=far) == ((0,),)
 
 
@@ -114,8 +114,8 @@ def test_trends_separately_and_jointly():
     assert counts(trend(*two), made, synthetic=made) == ((20,), (0,))
     assert counts(trend(*two, jointly=True), made, synthetic=made) == ((0,),)
     assert counts(trend((2001, 2006, [0.7, 1.3])), made, synthetic=made) == ((20,),)
-    asked = query(trend(*two), epsilon=1.0)
-    spent = asked.ask.mechanisms(asked, asked.ask.prepare(asked, SCHEMA, made))
+    question = query(trend(*two), epsilon=1.0)
+    spent = question.ask.mechanisms(question, question.ask.prepare(question, SCHEMA, made))
     assert [m.epsilon for m in spent] == [500_000, 500_000]
 
 
@@ -152,9 +152,9 @@ def test_a_person_moves_no_more_than_the_noise_is_made_for(name):
 
 
 def test_the_test_of_a_coefficient_has_its_size_and_its_power():
-    asked = query({"measure": "significance"}, partitions=25)
-    ask = asked.ask
-    scale = ask.mechanisms(asked, ask.prepare(asked, SCHEMA, view()))[0].scale
+    question = query({"measure": "significance"}, partitions=25)
+    ask = question.ask
+    scale = ask.mechanisms(question, ask.prepare(question, SCHEMA, view()))[0].scale
     assert scale == 512
     rng = np.random.default_rng(0)
 
@@ -191,11 +191,11 @@ def test_a_p_value_is_the_probability_of_a_noisy_sum_as_far_from_0(total):
 
 
 def test_significance_of_the_data():
-    asked = query({"measure": "significance"})
-    prepared = asked.ask.prepare(asked, SCHEMA, view())
+    question = query({"measure": "significance"})
+    prepared = question.ask.prepare(question, SCHEMA, view())
     for made, holds in ((view(seed=1), True), (view(seed=1, gap=0.0), False)):
-        released = asked.ask.release(asked, prepared, made, Exact())
-        answer = asked.ask.conclude(asked, prepared, released)
+        released = question.ask.release(question, prepared, made, Exact())
+        answer = question.ask.conclude(question, prepared, released)
         assert (answer.p_value < 0.001) is holds
         assert "coefficient lies below 0" in answer.words[1] or not holds
 
@@ -213,8 +213,8 @@ def test_significance_of_the_data():
     ],
 )
 def test_what_the_public_schema_does_not_have(ask, family, problem):
-    (found,) = query(ask, family=family, formula="pay ~ race").problems(SCHEMA)
-    assert problem in found
+    (message,) = query(ask, family=family, formula="pay ~ race").problems(SCHEMA)
+    assert problem in message
 
 
 @pytest.mark.parametrize(
@@ -237,16 +237,16 @@ def test_questions_that_are_none(ask, keys):
 
 def test_a_person_with_a_new_level_leaves_the_bits_of_other_groups():
     """Levels are coded by their own value: places among all rows would reorder other groups."""
-    asked = query({"measure": "interval", "above": 0}, formula="pay ~ race | year", partitions=20)
+    question = query({"measure": "interval", "above": 0}, formula="pay ~ race | year")
     made = view(400, seed=5)
-    first = made.table["year"]
     rows = made.owners != 0
     without = made.take(rows)
-    years = np.where(rows, first.data, 1.0)  # person 0 alone has the lowest level
+    years = np.where(rows, made.table["year"].data, 1.0)  # person 0 alone has the lowest level
     columns = [Column(c.variable, years) if c.name == "year" else c for c in made.table.columns]
     other = QueryRows(Table(columns, len(years)), made.persons, made.owners, made.key)
     one, two = (
-        asked.ask.fits(asked, SCHEMA, v, v.partition(20), 20).coefficients for v in (without, other)
+        question.ask.fits(question, SCHEMA, v, v.partition(20), 20).coefficients
+        for v in (without, other)
     )
-    own = made.partition(20)[0]
-    assert np.array_equal(np.delete(one, own, axis=0), np.delete(two, own, axis=0), equal_nan=True)
+    row = made.partition(20)[0]
+    assert np.array_equal(np.delete(one, row, axis=0), np.delete(two, row, axis=0), equal_nan=True)

@@ -42,14 +42,14 @@ def test_from_the_release_to_an_answer(release, tmp_path):
     data = ("--confidential", release / "data.csv")
     made = call("verification", "new-ledger", ledger, *data, "--schema", schema, "--cap", 1.5)
     assert made.exit_code == 0, made.output
-    asked = ("verification", "answer", release / "query.yaml", "--schema", schema,
+    words = ("verification", "answer", release / "query.yaml", "--schema", schema,
              "--synthetic", release / "run" / "synthetic_1.csv")  # fmt: skip
-    dry = call(*asked, "--dry-run", "-o", tmp_path / "dry")
+    dry = call(*words, "--dry-run", "-o", tmp_path / "dry")
     assert "A dry run" in dry.output
     assert (tmp_path / "dry" / "answer.html").is_file()
-    choice = call(*asked, "--choose-m")
+    choice = call(*words, "--choose-m")
     assert "partitions: " in choice.output
-    outputs = [call(*asked, *data, "--ledger", ledger, "--json") for _ in range(2)]
+    outputs = [call(*words, *data, "--ledger", ledger, "--json") for _ in range(2)]
     first, second = (json.loads(made.stdout) for made in outputs)
     assert (first["is_new"], second["is_new"]) == (True, False)
     assert first["answer"] == second["answer"]
@@ -58,7 +58,7 @@ def test_from_the_release_to_an_answer(release, tmp_path):
     spending = json.loads(call("verification", "show-ledger", ledger, "--json").stdout)
     assert [entry["epsilon"] for entry in spending["entries"]] == [1_000_000]
     (release / "dear.yaml").write_text(yaml.safe_dump({**QUERY, "epsilon": 0.7}))
-    dear = ("verification", "answer", release / "dear.yaml", *asked[3:], *data, "--ledger", ledger)
+    dear = ("verification", "answer", release / "dear.yaml", *words[3:], *data, "--ledger", ledger)
     refused = call(*dear)
     assert refused.exit_code == 2
     assert "global budget" in refused.output
@@ -91,7 +91,7 @@ def test_the_reference_is_a_level_that_many_records_have(release, tmp_path, rows
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "problem"),
     [
         ((), "needs --confidential and --ledger"),
         (("--dry-run", "--choose-m"), "cannot be combined"),
@@ -99,7 +99,7 @@ def test_the_reference_is_a_level_that_many_records_have(release, tmp_path, rows
         (("--choose-m", "-o", "x"), "leave out --out"),
     ],
 )
-def test_words_that_do_not_go_together_are_refused(release, words, said):
+def test_words_that_do_not_go_together_are_refused(release, words, problem):
     made = call(
         "verification",
         "answer",
@@ -111,7 +111,7 @@ def test_words_that_do_not_go_together_are_refused(release, words, said):
         *words,
     )
     assert made.exit_code == 2
-    assert said in made.output
+    assert problem in made.output
 
 
 def test_a_codebook_that_somebody_changed_is_refused(release, tmp_path):
@@ -135,7 +135,7 @@ def test_no_output_replaces_what_is_read(release, tmp_path, monkeypatch):
     schema = tmp_path / "schema.yaml"
     assert call("verification", "schema", "run", "-o", schema).exit_code == 0
     before = {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
-    asked = (
+    command = (
         "verification",
         "answer",
         query,
@@ -144,16 +144,16 @@ def test_no_output_replaces_what_is_read(release, tmp_path, monkeypatch):
         "--schema",
         schema,
     )
-    for words, said in (
+    for words, problem in (
         (
             ("verification", "schema", "run", "-o", "run/codebook.json"),
             "a directory that is read",
         ),
-        ((*asked, "--dry-run", "-o", "query.yaml"), "not a directory"),
-        ((*asked, "--dry-run", "-o", "asked"), "is a file that is read"),
-        ((*asked, "--confidential", "x" * 300, "--ledger", "x" * 300), "no such file"),
+        ((*command, "--dry-run", "-o", "query.yaml"), "not a directory"),
+        ((*command, "--dry-run", "-o", "asked"), "is a file that is read"),
+        ((*command, "--confidential", "x" * 300, "--ledger", "x" * 300), "no such file"),
     ):
         made = call(*words, "--overwrite")
         assert made.exit_code == 2, made.output
-        assert said in " ".join(made.output.split())
+        assert problem in " ".join(made.output.split())
     assert {path: path.read_bytes() for path in release.rglob("*") if path.is_file()} == before

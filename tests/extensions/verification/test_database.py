@@ -92,7 +92,7 @@ def test_versions_share_budgets_and_no_answers(engine):
         (lambda engine: Ledger(engine, dataset="one", data=B), "another version"),
     ],
 )
-def test_what_there_is_or_is_not_is_told(engine, make, words):
+def test_a_wrong_name_cap_or_version_is_refused(engine, make, words):
     new_dataset(engine, "one", data=A, cap=1.0)
     with pytest.raises(LedgerError, match=words):
         make(engine)
@@ -166,7 +166,7 @@ def test_times_compare_as_texts_and_need_a_zone():
 
 
 def written(engine, number):
-    """Write from so many threads while another one holds the file; return them at work."""
+    """Write from ``number`` threads while another locks the file; return their futures."""
     pool = ThreadPoolExecutor(number)
     started = Barrier(number + 1, timeout=30)
 
@@ -188,7 +188,7 @@ def test_threads_wait_for_their_turn_to_write_and_hold_nothing_meanwhile(path):
         futures = written(engine, 12)
         wait(futures, timeout=0.3)
         assert engine.pool.checkedout() == 1
-        with transaction(engine, reads=True) as other:  # readers wait for nobody
+        with transaction(engine, reads=True) as other:  # readers do not wait
             assert other.execute(select(func.count()).select_from(ANSWER)).scalar_one() == 0
         assert store.execute(select(func.count()).select_from(ANSWER)).scalar_one() == 0
     for future in futures:
@@ -199,7 +199,7 @@ def test_threads_wait_for_their_turn_to_write_and_hold_nothing_meanwhile(path):
 def test_a_turn_that_does_not_come_is_an_error_in_words(engine):
     ledger = new_dataset(engine, "one", data=A, cap=1.0)
     with transaction(engine):
-        assert ledger.answer("q") is None  # readers wait for nobody
+        assert ledger.answer("q") is None  # readers do not wait
         (future,) = written(engine, 1)
         with pytest.raises(LedgerError, match="in use by another process"):
             future.result(30)

@@ -71,11 +71,11 @@ def test_a_ledger_is_made_once_with_the_tables_of_a_ledger_alone(ledger, path, t
     reserve(other, epsilon=1e-6, user="u" * 200)
     caps = [(b.scope, b.name, b.cap / MICRO) for b in other.spending().budgets]
     assert caps == [("global", "", 1e6), ("user", "u" * 200, 1e-6), ("analysis", "gap", 2.5)]
-    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
-    assert known > own  # the server's tables are known here
+    known, ledger_tables = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
+    assert known > ledger_tables  # the server's tables are known here
     with closing(sqlite3.connect(path)) as store:
         names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
-    assert names & known == own
+    assert names & known == ledger_tables
 
 
 @pytest.mark.parametrize("cap", [0, float("nan"), float("inf"), 9e-7, 1.1e6])
@@ -152,7 +152,7 @@ def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
 
 
 def at_most(monkeypatch, pages):
-    """Let files have so many pages: SQLite itself says then that the disk is full."""
+    """Limit files to ``pages`` pages: SQLite itself then reports that the disk is full."""
     connect = sqlite3.connect
 
     def full(*args, **settings):
@@ -193,8 +193,8 @@ def at_commit(monkeypatch, event):
     monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Store))
 
 
-def test_who_is_interrupted_is_told_what_is_kept(ledger, path, monkeypatch):
-    """A signal waits for the end of a charge, and no word says that nothing was written."""
+def test_an_interrupt_names_the_ledger_that_was_written(ledger, path, monkeypatch):
+    """A signal waits for the end of a charge, and no message denies what was written."""
     at_commit(monkeypatch, partial(signal.raise_signal, signal.SIGINT))
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background may ignore it
     try:
@@ -211,7 +211,7 @@ def test_who_is_interrupted_is_told_what_is_kept(ledger, path, monkeypatch):
 
 
 def test_a_disk_that_fails_in_the_last_step(ledger, monkeypatch):
-    """The charge may stand then, so no word says that it does not."""
+    """The charge may be saved then, so no message denies it."""
 
     def fail():
         raise sqlite3.OperationalError("disk I/O error")
@@ -268,10 +268,10 @@ def test_a_thousand_repeats_draw_once(ledger):
     """Else the mean of the answers is the truth: of 1,000 at scale 1 it is, to 0.05."""
     drawn = []
     for number in range(1_000):
-        kept = reserve(ledger, user=f"user{number % 3}") if number < 50 else ledger.answer("q")
-        if kept is None:
+        answer = reserve(ledger, user=f"user{number % 3}") if number < 50 else ledger.answer("q")
+        if answer is None:
             drawn.append(number)
-            kept = ledger.store("q", ((40 + number,),))
-        assert kept == ((40,),)
+            answer = ledger.store("q", ((40 + number,),))
+        assert answer == ((40,),)
     assert drawn == [0]
     assert spent(ledger)["global", ""] == 0.1

@@ -1,4 +1,4 @@
-"""Noise has the law that it says, costs what it says, and gives nothing else away.
+"""Noise has the law and the cost that it states, and reveals nothing else.
 
 Each trial has a control, something made wrong on purpose, which it must find.
 """

@@ -101,13 +101,13 @@ def test_a_hostile_number_costs_its_own_partition_alone(effects):
     data, honest = rows(effects=effects), fit_partitions(rows(effects=effects), M)
     others = np.arange(M) != data.partition[7]
     for target in (data.y, data.X[:, -1]):
-        kept = target[7]
+        before = target[7]
         for value in (1e308, -1e308, 1e150, np.inf, -np.inf, np.nan):
             target[7] = value
             fits = fit_partitions(data, M)
             assert np.isnan(fits.coefficients[~others]).all()
             assert (fits.coefficients[others] == honest.coefficients[others]).all()
-        target[7] = kept
+        target[7] = before
 
 
 def permuted(data, order):
@@ -137,8 +137,8 @@ def test_the_order_of_rows_changes_no_bit(family, monkeypatch):
 
 def test_a_coefficient_stays_on_its_side_of_a_threshold_in_any_order(monkeypatch):
     """T3: thresholds that are coefficients of the partitions to their last digit."""
-    found, tried = orders(10)
-    assert (found, tried > 3) == (1, True)
+    distinct, tried = orders(10)
+    assert (distinct, tried > 3) == (1, True)
     monkeypatch.setattr(  # the control: rows as they stand in the file
         partition_fits, "_fingerprints", lambda columns, codes: np.zeros(len(columns))
     )
@@ -155,7 +155,7 @@ def test_a_partition_is_fitted_as_if_it_were_alone():
         assert fits.errors[m].tobytes() == together.errors[m].tobytes()
 
 
-def test_powers_of_a_year_are_told_apart():
+def test_powers_of_a_year_have_separate_coefficients():
     """Columns whose squares are nearly lines: centred ones give the values to compare with."""
     rng = np.random.default_rng(0)
     n = 2000
@@ -165,8 +165,8 @@ def test_powers_of_a_year_are_told_apart():
     exact = np.linalg.lstsq(np.column_stack([np.ones(n), away, away**2]), y)[0][2]
     inside = np.zeros(n, dtype=np.int64)
     X = np.column_stack([np.ones(n), year, year**2])
-    (found,) = fit_partitions(PartitionRows(y, X, (), person, inside), 1).coefficients
-    assert found[2] == pytest.approx(exact, rel=1e-6)
+    (coefficients,) = fit_partitions(PartitionRows(y, X, (), person, inside), 1).coefficients
+    assert coefficients[2] == pytest.approx(exact, rel=1e-6)
     dummies = np.column_stack([away, away**2, *((job == j) * 1.0 for j in range(9))])
     exact = np.linalg.lstsq(dummies, y)[0][1]
     swept = fit_partitions(PartitionRows(y, X[:, 1:], (job,), person, inside), 1).coefficients[0]
@@ -246,7 +246,7 @@ def test_a_logit_that_does_not_settle_has_no_coefficient():
 
 
 def test_effects_that_are_balanced_leave_every_partition_its_fit():
-    """Years of a balanced panel say nothing of columns of persons: steps on rounding led away."""
+    """Years of a balanced panel explain no column of persons: steps on rounding led away."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(10, 31))
@@ -264,7 +264,7 @@ def test_effects_that_are_balanced_leave_every_partition_its_fit():
 @pytest.mark.parametrize("family", ["linear", "logit"])
 @pytest.mark.parametrize("spoilt", ["huge", "equal", "dependent", "response", "levels"])
 def test_a_group_without_a_fit_takes_the_same_steps(monkeypatch, family, spoilt):
-    """Time would tell which groups have none: the work is that of groups with a fit."""
+    """Time could reveal which groups have none: the work is that of groups with a fit."""
     rng = np.random.default_rng(3)
     n, work = 120, []
     X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])

@@ -44,7 +44,7 @@ def test_one_row_a_person_is_the_same_choice_in_any_order():
 def test_no_more_than_k_rows_of_a_person_stay():
     made = view(["a"] * 5 + ["b"], range(6))
     for k, size in ((1, 2), (3, 4), (9, 6)):
-        kept = made.first_rows(k)
-        assert kept.table.n_rows == size
-        assert np.bincount(kept.owners).max() <= k
+        first = made.first_rows(k)
+        assert first.table.n_rows == size
+        assert np.bincount(first.owners).max() <= k
     assert view([], []).one_row().table.n_rows == 0

@@ -26,17 +26,17 @@ def known(case):
 @pytest.mark.parametrize(("case", "printed"), [*zip(CASES, PRINTED, strict=False)])
 def test_the_printed_table(case, printed):
     posterior = known(case)
-    found = (posterior.mode, posterior.mean, *posterior.equal_tail)
-    assert found == pytest.approx(printed, abs=6e-5)
+    summary = (posterior.mode, posterior.mean, *posterior.equal_tail)
+    assert summary == pytest.approx(printed, abs=6e-5)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_brute_force_over_r_agrees(case):
     posterior = known(case)
-    found = np.array([posterior.mean, *posterior.equal_tail, posterior.mode])
-    assert found == pytest.approx(quadrature(*case, points=20_001), abs=1e-4)
+    summary = np.array([posterior.mean, *posterior.equal_tail, posterior.mode])
+    assert summary == pytest.approx(quadrature(*case, points=20_001), abs=1e-4)
     wrong = quadrature(case[0], case[1], case[2] / 3, points=2_001)
-    assert np.abs(found - wrong).max() > 1e-3
+    assert np.abs(summary - wrong).max() > 1e-3
 
 
 def test_a_chain_agrees():

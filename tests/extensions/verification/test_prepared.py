@@ -33,13 +33,13 @@ def test_an_answer_is_that_of_the_file(name, files, schema, tmp_path):
     path = tmp_path / "copy.arrow"
     write_prepared(path, schema.encoded(schema.read(files[0])), schema, KEY)
     content = {key: value for key, value in {**GAP, **QUESTIONS[name]}.items() if value is not None}
-    asked = sound_query(query_of(content), schema, files[1])
-    prepared = asked.prepare()
+    sound = sound_query(query_of(content), schema, files[1])
+    prepared = sound.prepare()
     views = (
-        view_of(files[0], schema, asked.query, KEY),
-        prepared_view(path, schema, asked.query, KEY),
+        view_of(files[0], schema, sound.query, KEY),
+        prepared_view(path, schema, sound.query, KEY),
     )
-    one, other = (asked.ask.release(asked.query, prepared, view, Exact()) for view in views)
+    one, other = (sound.ask.release(sound.query, prepared, view, Exact()) for view in views)
     assert one == other
     assert np.array_equal(views[0].numbers, views[1].numbers)
 
@@ -52,7 +52,7 @@ def rows_by_person(path, schema):
     rows = {}
     for number, values in zip(view.numbers.tolist(), data, strict=True):
         rows.setdefault(number, []).append(values.tobytes())
-    return {number: sorted(found) for number, found in rows.items()}
+    return {number: sorted(cells) for number, cells in rows.items()}
 
 
 def test_a_person_changes_her_own_rows_and_no_other(tmp_path):
@@ -60,8 +60,8 @@ def test_a_person_changes_her_own_rows_and_no_other(tmp_path):
     frame = people(30, seed=1)
     before = rows_by_person(copied(tmp_path / "one", frame, schema), schema)
     assert {len(rows) for rows in before.values()} == {2}
-    for place in range(60):
-        other = neighbour(frame, rng).sample(frac=1, random_state=place)
+    for trial in range(60):
+        other = neighbour(frame, rng).sample(frac=1, random_state=trial)
         after = rows_by_person(copied(tmp_path / "two", other, schema), schema)
         assert sum(before.get(n) != after.get(n) for n in before.keys() | after.keys()) <= 1
 

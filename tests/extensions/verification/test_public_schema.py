@@ -68,10 +68,10 @@ def test_nothing_that_a_cell_holds_is_an_error_or_changes_another_row(schema):
         for row in other[3 * person : 3 * person + 3]:
             row.update({name: rng.choice(HOSTILE) for name in good if name != "person"})
         _, after = encoded_columns(schema, pd.DataFrame(other))
-        kept = [i for i in range(60) if i // 3 != person]
+        others = [i for i in range(60) if i // 3 != person]
         for name, (data, states) in before.items():
-            np.testing.assert_array_equal(np.array(data)[kept], np.array(after[name][0])[kept])
-            assert [states[i] for i in kept] == [after[name][1][i] for i in kept]
+            np.testing.assert_array_equal(np.array(data)[others], np.array(after[name][0])[others])
+            assert [states[i] for i in others] == [after[name][1][i] for i in others]
             values = np.array(after[name][0])[np.array(after[name][1]) == 0]
             assert np.isfinite(values).all()
 
@@ -90,7 +90,7 @@ def test_dates_have_no_ends_but_those_of_the_schema(form, texts, days):
     assert column.data[column.is_observed].tolist() == days
 
 
-def test_how_numbers_are_written_is_said_by_the_schema_and_not_found_out():
+def test_the_schema_and_no_cell_decides_how_numbers_are_read():
     """Nine in ten texts would decide how the others are read: one person more, another file."""
     frame = pd.DataFrame({"pay": [f"{k},{k + 345}" for k in range(1, 90)] + ["1.5"]})
     for written, first in (({}, None), ({"thousands": ","}, 1346.0)):
@@ -139,10 +139,10 @@ def test_a_null_is_a_blank_text_whatever_the_others_hold():
         for column in (cells, cells.dictionary_encode()):
             made = pa.table({"who": column, "x": column, "d": column})
             encoded = schema.encoded(typed(made, "parquet", "test", min_rows=0))
-            places = [0, len(others) + 1]
-            assert encoded.table["x"].data[places].tolist() == [2, 2]
-            assert encoded.table["d"].missing_state()[places].tolist() == [2, 2]
-            assert [encoded.persons[encoded.owners[place]] for place in places] == ["", ""]
+            blank_rows = [0, len(others) + 1]
+            assert encoded.table["x"].data[blank_rows].tolist() == [2, 2]
+            assert encoded.table["d"].missing_state()[blank_rows].tolist() == [2, 2]
+            assert [encoded.persons[encoded.owners[row]] for row in blank_rows] == ["", ""]
             assert len(set(encoded.persons)) == len(encoded.persons)
 
 
@@ -224,6 +224,6 @@ def test_what_is_wrong_is_named_with_its_key(variable, words):
     with pytest.raises(ConfigError) as error:
         strictly(PublicSchema, {"variables": {"x": variable, "y": {"kind": "odd"}}})
     assert words in str(error.value)
-    places = {problem.partition(":")[0] for problem in error.value.problems}  # all at once
-    assert "variables.y.kind" in places
-    assert all(place.startswith("variables.") for place in places)
+    keys = {problem.partition(":")[0] for problem in error.value.problems}  # all at once
+    assert "variables.y.kind" in keys
+    assert all(key.startswith("variables.") for key in keys)

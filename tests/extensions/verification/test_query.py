@@ -118,12 +118,12 @@ def test_one_question_is_one_charge(one, other):
 
 def test_the_canonical_form_of_a_question_stays_what_it_was():
     """Ledgers know questions by it: with another default all would be charged again."""
-    kept = json.loads(Path(__file__).with_name("questions.json").read_text(encoding="utf-8"))
-    assert {*kept} == {*QUESTIONS}
+    stored = json.loads(Path(__file__).with_name("questions.json").read_text(encoding="utf-8"))
+    assert {*stored} == {*QUESTIONS}
     for name, question in QUESTIONS.items():
         content = {key: one for key, one in {**GAP, **question}.items() if one is not None}
         query = query_of(content)
-        assert {**query.content(), "digest": query.digest} == kept[name]
+        assert {**query.content(), "digest": query.digest} == stored[name]
 
 
 def test_another_meaning_has_another_digest():
@@ -198,9 +198,9 @@ def test_a_sound_query_has_no_problems(schema):
 def test_the_queries_of_the_page_are_queries():
     page = Path(__file__).parents[3] / "docs" / "verification.md"
     blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    asked = [ask for block in blocks for ask in re.split(r"\n(?=ask: {)", block) if "ask:" in ask]
+    texts = [ask for block in blocks for ask in re.split(r"\n(?=ask: {)", block) if "ask:" in ask]
     measures = set()
-    for text in asked:
+    for text in texts:
         content = parse_yaml(text, origin="page")
         if content["ask"]["measure"] not in ("counts", "means"):
             content = {"formula": "pay ~ race", **content}

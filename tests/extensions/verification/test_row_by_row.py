@@ -57,7 +57,7 @@ def derived(text, table):
 
 
 def hangs_on_others(compute, table):
-    """Whether rows are told otherwise in another company, or in another order."""
+    """Return whether rows get other values beside other rows, or in another order."""
     together = compute(table)
     some = np.random.default_rng(1).permutation(table.n_rows)[:50]
     alone = np.array([compute(table.take(np.array([row])))[0] for row in some])
@@ -86,7 +86,7 @@ def test_a_function_of_all_rows_would_be_found(monkeypatch):
     assert hangs_on_others(lambda table: derived("sum(x)", table), rows())
 
 
-def kept(text, levels):
+def columns_of_model(text, levels):
     model = model_of(parse_formula(text), "ols", levels)
 
     def compute(table):
@@ -104,12 +104,12 @@ def test_the_columns_of_a_model_hang_on_one_row():
     levels |= {a: ("b", "a") for a in formula.atoms if a.text == "f"}  # "c" is no level
     levels |= {a: ("1", "2") for a in formula.atoms if a.text == "s"}
     levels |= {a: ("no", "yes") for a in formula.atoms if a.text == "t"}
-    assert not hangs_on_others(kept(formula.text, levels), rows(3000))
+    assert not hangs_on_others(columns_of_model(formula.text, levels), rows(3000))
 
 
 def test_of_0_and_minus_0_no_row_decides_about_the_label():
     formula = parse_formula("y ~ C(x)")
-    compute = kept(formula.text, {formula.terms[0][0]: ("0", "1")})
+    compute = columns_of_model(formula.text, {formula.terms[0][0]: ("0", "1")})
     for first in (0.0, -0.0):
         x = Column(VARIABLES[0], np.array([first, -first, 1.0]))
         y = Column(VARIABLES[1], np.array([1.0, 2.0, 3.0]))

@@ -25,8 +25,8 @@ TRIALS = {
 def rows_of(name, **settings):
     """Return what a job claims, each with whether it holds."""
     import_module(name.partition(".")[0])
-    found = JOBS[name].run(**JOBS[name].small | settings)
-    return [row for row in found if row.holds is not None]
+    rows = JOBS[name].run(**JOBS[name].small | settings)
+    return [row for row in rows if row.holds is not None]
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -20,15 +20,15 @@ from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.verify import begin_ledger, dry_run, verify
 
 
-def asked(**changes):
+def gap_query(**changes):
     return query_of({**GAP, **changes})
 
 
 def answered(files, ledger, schema, query=None, **options):
     confidential, synthetic = files
     options = {"noise": Exact(), **options}
-    return verify(query or asked(), confidential=confidential, synthetic=synthetic, schema=schema,
-                  ledger=ledger, **options)  # fmt: skip
+    return verify(query or gap_query(), confidential=confidential, synthetic=synthetic,
+                  schema=schema, ledger=ledger, **options)  # fmt: skip
 
 
 def spent(ledger):
@@ -45,13 +45,13 @@ def test_a_finding_is_confirmed_and_charged_once(files, ledger, schema):
     assert [(b.scope, b.name) for b in first.budgets] == [
         ("global", ""), ("user", "ada"), ("analysis", "gap"),
     ]  # fmt: skip
-    other = asked(formula="I( log(pay) ) ~ age + sex|year+agency", epsilon=1)
-    for _ in range(5):  # whoever asks, however spelt
+    other = gap_query(formula="I( log(pay) ) ~ age + sex|year+agency", epsilon=1)
+    for _ in range(5):  # from another user, in another spelling
         again = answered(files, ledger, schema, query=other, user="bob")
         assert not again.is_new
         assert again.answer == first.answer
     assert spent(ledger) == 1_000_000
-    assert answered(files, ledger, schema, query=asked(epsilon=0.5)).is_new
+    assert answered(files, ledger, schema, query=gap_query(epsilon=0.5)).is_new
     assert spent(ledger) == 1_500_000
 
 
@@ -200,16 +200,16 @@ def test_no_number_of_the_confidential_data_is_on_the_page(files, ledger, schema
 
 
 def test_a_dry_run_is_the_answer_on_synthetic_data_and_needs_no_ledger(files, schema):
-    made = dry_run(asked(), synthetic=files[1], schema=schema)
+    made = dry_run(gap_query(), synthetic=files[1], schema=schema)
     assert made.dry
     assert made.answer.statements[0].holds
     assert "Result in the synthetic data" in made.page
     with pytest.raises(SynthesizerError, match="nope"):
-        dry_run(asked(subset="nope > 1"), synthetic=files[1], schema=schema)
+        dry_run(gap_query(subset="nope > 1"), synthetic=files[1], schema=schema)
 
 
 def test_files_of_an_answer_are_written_whole_and_never_replaced(files, schema, tmp_path):
-    made = dry_run(asked(), synthetic=files[1], schema=schema)
+    made = dry_run(gap_query(), synthetic=files[1], schema=schema)
     out = tmp_path / "answer"
     page, content = job.write_answer(made, out)
     assert (page.name, content.name) == job.ANSWER_FILES

@@ -74,13 +74,13 @@ def test_a_token_lets_in_until_it_ends(accounts, ada, clock):
 
 
 def test_a_session_lets_in_until_it_ends(accounts, ada, token, clock):
-    secret = accounts.sign_in(token)
-    assert accounts.session(secret) == ada
-    assert accounts.session(secret + "x") is accounts.session(token) is None
-    assert accounts.by_token(secret) is None
-    assert accounts.sign_in(token) != secret
+    cookie = accounts.sign_in(token)
+    assert accounts.session(cookie) == ada
+    assert accounts.session(cookie + "x") is accounts.session(token) is None
+    assert accounts.by_token(cookie) is None
+    assert accounts.sign_in(token) != cookie
     clock.wait(hours=8)
-    assert accounts.session(secret) is None
+    assert accounts.session(cookie) is None
     again = accounts.sign_in(token)
     accounts.sign_out(again)
     accounts.sign_out(again)
@@ -97,13 +97,13 @@ def test_a_session_ends_with_its_token_and_with_no_other(accounts, ada, clock):
 
 
 def test_a_closed_account_is_out_at_once(accounts, ada, token):
-    secret = accounts.sign_in(token)
+    cookie = accounts.sign_in(token)
     accounts.set_active("ada", is_active=False, actor="root")
-    assert accounts.by_token(token) is accounts.session(secret) is accounts.signed_on("ada") is None
+    assert accounts.by_token(token) is accounts.session(cookie) is accounts.signed_on("ada") is None
     assert refused(accounts.sign_in, token) == refused(accounts.sign_in, "none")
     accounts.set_active("ada", is_active=True, actor="root")
     assert accounts.signed_on("ada") == ada
-    assert accounts.by_token(token) is accounts.session(secret) is None  # its tokens ended
+    assert accounts.by_token(token) is accounts.session(cookie) is None  # its tokens ended
 
 
 def test_a_single_sign_on_lets_in_whom_it_names_exactly(accounts, ada):
@@ -114,13 +114,13 @@ def test_a_single_sign_on_lets_in_whom_it_names_exactly(accounts, ada):
         assert accounts.signed_on(other) is None
 
 
-def test_no_secret_is_in_the_database(accounts, token):
-    secrets = [token, accounts.sign_in(token)]
+def test_no_token_or_cookie_is_in_the_database(accounts, token):
+    credentials = [token, accounts.sign_in(token)]
     with transaction(accounts.engine, reads=True) as store:
         rows = [str(store.execute(table.select()).all()) for table in METADATA.sorted_tables]
     everything = "".join(rows)
     assert "laptop" in everything
-    assert not [secret for secret in secrets if secret in everything]
+    assert not [credential for credential in credentials if credential in everything]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_no_secret_is_in_the_database(accounts, token):
         (lambda a: a.add("ADA", "researcher", actor="root"), 409),
         (lambda a: a.add("-ve", "researcher", actor="root"), 422),
         (lambda a: a.add("Server", "steward", actor="root"), 422),
-        (lambda a: a.set_active("nobody", is_active=False, actor="root"), 404),
+        (lambda a: a.set_active("absent", is_active=False, actor="root"), 404),
         (lambda a: a.named("\0"), 404),
         (lambda a: a.new_token(a.named("ada"), "", actor="root", days=1e9), 422),
         (lambda a: a.revoke(a.named("ada"), 99, actor="root"), 404),

@@ -28,12 +28,12 @@ def test_a_question_goes_its_way_over_http(app, service, sam, token):
         bob = Client("http://testserver", token("bob"), http=http)
         service.projects.make(sam, "gap", "panel", ["ada", "bob"], budget=3.5)
         assert [one.left for one in ada.projects()] == [3]
-        found = ada.answer("panel", GAP, project="gap")
-        assert (found.charged, found.questions) == (1.0, 1)
-        assert found.words
-        assert not bob.dry_run("panel", GAP).is_charged  # what ada asked is not told
+        answer = ada.answer("panel", GAP, project="gap")
+        assert (answer.charged, answer.questions) == (1.0, 1)
+        assert answer.words
+        assert not bob.dry_run("panel", GAP).is_charged  # what ada asked stays hidden
         again = bob.answer("panel", {**GAP, "epsilon": 1}, project="gap")
         assert bob.dry_run("panel", GAP).is_charged
-        assert (again.charged, again.questions, again.content) == (0.0, 0, found.content)
+        assert (again.charged, again.questions, again.content) == (0.0, 0, answer.content)
         assert [(one.used, one.left) for one in bob.projects()] == [(1, 2)]
-        assert [one.id for one in ada.submissions("panel")] == [found.id]
+        assert [one.id for one in ada.submissions("panel")] == [answer.id]

@@ -33,7 +33,7 @@ def test_what_is_cut_off_or_made_anew_is_found_by_a_noted_head(log, change):
         noted = audit.Head.read(str(audit.head(store)))
     with trials.undone(log) as store:
         change(store, 30)
-        assert audit.verify(store).problems == ()  # the control: nothing in the log itself tells
+        assert audit.verify(store).problems == ()  # the control: the log itself shows nothing
         assert audit.verify(store, [noted]).problems
         audit.append(store, "eve", "grew again")
         assert audit.verify(store, [noted]).problems

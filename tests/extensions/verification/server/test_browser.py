@@ -70,8 +70,8 @@ class Screen:
 
     def _first(self, *xpaths):
         def shown(driver):
-            found = (e for path in xpaths for e in driver.find_elements(By.XPATH, path))
-            return next((e for e in found if e.is_displayed()), None)
+            elements = (e for path in xpaths for e in driver.find_elements(By.XPATH, path))
+            return next((e for e in elements if e.is_displayed()), None)
 
         return self.wait(xpaths[0], shown)
 
@@ -83,12 +83,12 @@ class Screen:
     def field(self, label):
         """Return what a label belongs to."""
         begins = f"//label[starts-with(normalize-space(.), {label!r})]"
-        found = self._first(begins)
-        name = found.get_attribute("for")
+        element = self._first(begins)
+        name = element.get_attribute("for")
         return (
             self.driver.find_element(By.ID, name)
             if name
-            else found.find_element(By.TAG_NAME, "input")
+            else element.find_element(By.TAG_NAME, "input")
         )
 
     def fill(self, label, text):
@@ -141,8 +141,8 @@ class Screen:
         self.width(WIDTHS[0], dark=True)
         assert self.violations(runOnly=["color-contrast"]) == [], f"{name} in the dark"
         self.width(WIDTHS[0])
-        told = [line for line in self.console() if f"a status of {status}" not in line]
-        assert told == [], name
+        messages = [line for line in self.console() if f"a status of {status}" not in line]
+        assert messages == [], name
 
     def sign_in(self, name):
         self.open("/sign-in")
@@ -285,6 +285,6 @@ def test_faults_of_a_page_are_found(screen):
     assert any("a control" in line for line in screen.console())
     if not screen.axe:
         pytest.skip(NO_AXE)
-    found = dict(line.split(": ") for line in screen.violations())
-    assert set(found) == {"color-contrast", "label", "label-title-only"}
-    assert found["label"] == "#token"
+    violations = dict(line.split(": ") for line in screen.violations())
+    assert set(violations) == {"color-contrast", "label", "label-title-only"}
+    assert violations["label"] == "#token"

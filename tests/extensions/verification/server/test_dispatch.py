@@ -22,10 +22,10 @@ pytestmark = pytest.mark.usefixtures("project")
 
 def until(service, account, submission, state, seconds=600.0):
     end = time.monotonic() + seconds
-    while (found := service.find(account, submission)).state != state:
-        assert time.monotonic() < end, found
+    while (current := service.find(account, submission)).state != state:
+        assert time.monotonic() < end, current
         time.sleep(0.05)
-    return found
+    return current
 
 
 def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, bob, work, files):
@@ -92,40 +92,40 @@ def test_ticks_are_multiples_and_never_early(config, tick):
 
 @pytest.mark.parametrize(("deaths", "state"), [(2, "waiting"), (3, "refused")])
 def test_a_dry_run_whose_process_dies_is_tried_again_twice(service, ada, deaths, state):
-    asked = ask(service, ada)
-    left = iter([None] * deaths)
+    submission = ask(service, ada)
+    failures = iter([None] * deaths)
 
     def dies(task, limits, *, seconds, is_stopped):
-        return next(left, in_this_process(task, limits, seconds=seconds, is_stopped=is_stopped))
+        return next(failures, in_this_process(task, limits, seconds=seconds, is_stopped=is_stopped))
 
     dispatcher = Dispatcher(service, process=dies)
     while dispatcher.check_next(0):
         pass
-    found = service.find(ada, asked.id)
-    assert (found.state, found.charged) == (state, 1.0 if state == "waiting" else 0)
-    assert [problem.partition(" more than")[0] for problem in found.problems] == (
+    current = service.find(ada, submission.id)
+    assert (current.state, current.charged) == (state, 1.0 if state == "waiting" else 0)
+    assert [problem.partition(" more than")[0] for problem in current.problems] == (
         [] if state == "waiting" else ["the dry run took"]
     )
 
 
 def test_a_process_that_dies_pauses_the_dataset_for_everybody(service, ada, bob, work, caplog):
     """Neither answer nor refund nor error: who asked sees what everybody sees, a pause."""
-    asked, other = ask(service, ada), ask(service, bob, epsilon=0.5)
+    submission, other = ask(service, ada), ask(service, bob, epsilon=0.5)
     work(service)
     work(service, answers=True, process=lambda *_, **__: None)
     assert service.list_datasets()[0].is_paused
     assert "panel" in caplog.text
-    assert asked.digest not in caplog.text
+    assert submission.digest not in caplog.text
     work(service, answers=True)  # nothing runs while it is paused
-    for account, one, charged in ((ada, asked, 1.0), (bob, other, 0.5)):
-        found = service.find(account, one.id)
-        assert (found.state, found.charged, found.content) == ("waiting", charged, None)
+    for account, one, charged in ((ada, submission, 1.0), (bob, other, 0.5)):
+        current = service.find(account, one.id)
+        assert (current.state, current.charged, current.content) == ("waiting", charged, None)
     assert [e.action for e in log_of(service)[:2]] == ["paused", "process died"]
     assert [(one.dataset, one.actor) for one in service.alarms()] == [("panel", "server")]
     service.datasets["panel"].ledger.set_paused(False)
     assert service.alarms() == []
     work(service, answers=True)
-    until(service, ada, asked.id, "answered")
+    until(service, ada, submission.id, "answered")
     assert spent(service) == 1.5
 
 
@@ -133,13 +133,13 @@ def test_an_answer_that_a_busy_computer_holds_up_leaves_by_whole_slots(service, 
     service.config = service.config.model_copy(
         update={"tick": 1.0, "job": JobLimits(seconds=3_600)}
     )
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
-    due = service.find(ada, asked.id).due - timedelta(hours=2.5)
+    due = service.find(ada, submission.id).due - timedelta(hours=2.5)
     with transaction(service.engine) as store:
         store.execute(JOB.update().values(due=due))
     work(service, answers=True)
-    late = service.find(ada, asked.id)
+    late = service.find(ada, submission.id)
     assert (late.state, late.content) == ("waiting", None)
     assert late.due == due + timedelta(hours=2)
 
@@ -178,8 +178,8 @@ def test_a_file_of_more_rows_than_are_public_is_refused_at_every_start(engine, c
 def test_a_charged_query_waits_for_the_schema_and_synthetic_file_that_it_is_about(
     service, ada, work, config, engine, tmp_path, key, caplog
 ):
-    """after a restart with others its process tells problems, which is no death."""
-    asked = ask(service, ada)
+    """after a restart with others its process reports problems, which is no death."""
+    submission = ask(service, ada)
     work(service)
     old = config.datasets["panel"]
     text = getattr(old, key).read_text()
@@ -196,9 +196,9 @@ def test_a_charged_query_waits_for_the_schema_and_synthetic_file_that_it_is_abou
         assert [job.state for job in store.execute(JOB.select())] == ["queued"]
     assert "process died" not in {entry.action for entry in log_of(service)}
     assert "panel" in caplog.text
-    assert ask(again, ada).id != asked.id  # the new one is another question
+    assert ask(again, ada).id != submission.id  # the new one is another question
     work(service, answers=True)  # they are put back
-    until(service, ada, asked.id, "answered")
+    until(service, ada, submission.id, "answered")
 
 
 def test_a_file_that_changed_holds_up_no_other_dataset(
@@ -229,37 +229,37 @@ def test_a_file_that_changed_holds_up_no_other_dataset(
         one.name: one.ledger.answer(digest_of(one.asked(GAP))) for one in service.datasets.values()
     }
     assert (states["changed"], states["panel"] is None) == (None, False)
-    told = [record.getMessage() for record in caplog.records]
-    assert [line.partition(":")[0] for line in told] == ["datasets.changed"]
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line.partition(":")[0] for line in lines] == ["datasets.changed"]
     away.replace(changed)  # no attempt was counted
     assert dispatcher.answer_next(0)
     one = service.datasets["changed"]
     assert one.ledger.answer(digest_of(one.asked(GAP))) is not None
 
 
-def test_who_looks_and_finds_nothing_new_waits_for_nobody(service, ada, work):
+def test_a_look_that_finds_nothing_new_waits_for_no_other(service, ada, work):
     """A look that took the lock of the file would fail here, and delay others' releases."""
     service.config = service.config.model_copy(update={"job": JobLimits(seconds=3_600)})
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
     work(service, answers=True)
     dispatcher = Dispatcher(service)
     with transaction(service.engine):
-        assert service.find(ada, asked.id).state == "waiting"
+        assert service.find(ada, submission.id).state == "waiting"
         assert not dispatcher.answer_next(0)
         assert not dispatcher.check_next(0)
 
 
 def test_of_two_first_looks_at_once_one_is_on_record(service, ada, sam, work):
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
     work(service, answers=True)
     with transaction(service.engine) as store:
         store.execute(JOB.update().values(due=now()))
-    found = service.find(sam, asked.id)  # a steward's look is none of the owner's
-    assert found.state == "answered"
+    current = service.find(sam, submission.id)  # a steward's look is none of the owner's
+    assert current.state == "answered"
     for _ in range(2):  # both saw that it was not shown
-        service._note_shown(ada, found)
-    service.find(ada, asked.id)
+        service._note_shown(ada, current)
+    service.find(ada, submission.id)
     given = [one for one in log_of(service) if one.action == "answer given"]
     assert len(given) == 1

@@ -99,9 +99,9 @@ def test_a_path_or_a_form_with_what_no_database_takes_is_refused(server):
     for path in ("/queries/%00", "/api/v1/queries/a%00b", "/queries?before=%00", "/%00"):
         reply = http.get(path, headers=who)
         assert (reply.status_code, reply.json()["status"]) == (400, 400), path
-    secret = guard.accounts.sign_in(tokens["ada"])
-    csrf = csrf_of(secret)
-    http.cookies.set(guard.cookie, secret)
+    cookie = guard.accounts.sign_in(tokens["ada"])
+    csrf = csrf_of(cookie)
+    http.cookies.set(guard.cookie, cookie)
     for kind, typed in (("utf-8", "\0"), ("unicode_escape", "\\udc80"), ("unicode_escape", "\\0")):
         parts = {"csrf": csrf, "formula": typed}
         body = "".join(

@@ -1,4 +1,4 @@
-"""T12 and T20: no reply, header or line of the log tells of the data, but through the noise."""
+"""T12 and T20: no reply, header or line of the log reveals the data, but through the noise."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def rows_of(task):
 
 @pytest.fixture
 def counting():
-    """Return a process whose page tells the number of rows: a leak."""
+    """Return a process whose page contains the number of rows: a leak."""
 
     def process(task):
         done = runner.outcome(task, JobLimits())
@@ -31,7 +31,7 @@ def counting():
 
 @pytest.fixture
 def giving_up():
-    """Return a process that dies where the data have a person of its own: an error that tells."""
+    """Return a process that dies where the data have a further person: an error that leaks."""
 
     def process(task):
         if task.prepared is not None and rows_of(task) > 240:
@@ -52,14 +52,14 @@ def test_leaks_are_seen(control, request):
 
 def canaries(frame):
     """Return a file whose values are found where they stand, and texts that must not be."""
-    pay = [73_313.5 + 8 * place for place in range(len(frame))]
+    pay = [73_313.5 + 8 * row for row in range(len(frame))]
     frame = frame.assign(pay=pay, person=[f"zq{one}qz" for one in frame["person"]])
     return frame, [*map(str, pay), *sorted(set(frame["person"]))]
 
 
-def told(talk, folder, own):
+def released_bytes(talk, folder, inputs):
     """Return all bytes that left the server: replies, log, and the files that it made."""
-    made = [path for path in folder.iterdir() if path.name not in own]
+    made = [path for path in folder.iterdir() if path.name not in inputs]
     assert any(path.name.startswith("server.sqlite") for path in made)
     replies = b"".join(body + repr(headers).encode() for _, headers, body in talk.replies)
     files = (path for path in made if path.is_file())  # not the copies for jobs: secret, too
@@ -71,7 +71,7 @@ def found_in(tmp_path, run):
     frame.to_csv(tmp_path / "confidential.csv", index=False)
     talk = conversation(tmp_path / "confidential.csv", tmp_path, QUERIES[:3], run)
     assert b"The chain is intact" in talk.replies[-1][2]  # the chain of the audit log
-    all_bytes = told(talk, tmp_path, ("confidential.csv", "synthetic.csv", "schema.yaml"))
+    all_bytes = released_bytes(talk, tmp_path, ("confidential.csv", "synthetic.csv", "schema.yaml"))
     return [text for text in texts if text.encode() in all_bytes]
 
 

@@ -29,12 +29,12 @@ LOWER = [{"memory_mb": 2_000}, {"seconds": 1.25}]
 class Process:
     """Runs tasks in this process, but lets none through that is rehearsed under low limits."""
 
-    def __init__(self, *, enough=True):
-        self.enough, self.kinds = enough, []
+    def __init__(self, *, is_within_limits=True):
+        self.is_within_limits, self.kinds = is_within_limits, []
 
     def __call__(self, task, limits, *, seconds, is_stopped):
         self.kinds.append("dry run" if task.prepared is None else "answer")
-        if task.prepared is None and not self.enough:
+        if task.prepared is None and not self.is_within_limits:
             return runner.TaskResult(problems=("too large",))
         return runner.outcome(task, JobLimits(seconds=3_600, memory_mb=1_000_000))
 
@@ -45,11 +45,11 @@ def test_a_dry_run_of_other_limits_is_made_again_before_the_charge(service, ada,
     work(service)
     assert restarted(service).dry_run(ada, "panel", GAP).state == "done"  # of the same limits
     again = restarted(service, **limits)
-    asked = ask(again, ada)
-    assert (asked.state, spent(again)) == ("checking", 0)
-    work(again, process=Process(enough=False))
-    found = again.find(ada, asked.id)
-    assert (found.state, found.problems, spent(again)) == ("refused", ("too large",), 0)
+    submission = ask(again, ada)
+    assert (submission.state, spent(again)) == ("checking", 0)
+    work(again, process=Process(is_within_limits=False))
+    current = again.find(ada, submission.id)
+    assert (current.state, current.problems, spent(again)) == ("refused", ("too large",), 0)
     assert ask(service, ada).state == "checking"  # and once more under the limits of before
     work(service)
     assert spent(service) == 1.0
@@ -57,14 +57,14 @@ def test_a_dry_run_of_other_limits_is_made_again_before_the_charge(service, ada,
 
 def test_a_refusal_of_another_public_schema_is_forgotten_with_it(service, ada, work):
     """A dry run that waits is refused by a server with another schema; the old one tries anew."""
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     path = service.config.datasets["panel"].public_schema
     old = path.read_text()
     path.write_text(old.replace("period: year", "period: age"))
     again = restarted(service)
     path.write_text(old)
     work(again)
-    assert service.find(ada, asked.id).state == "refused"
+    assert service.find(ada, submission.id).state == "refused"
     assert ask(service, ada).state == "checking"
     work(service)
     assert spent(service) == 1.0
@@ -74,29 +74,29 @@ def test_a_refusal_of_another_public_schema_is_forgotten_with_it(service, ada, w
 def test_a_charged_query_of_other_limits_is_rehearsed_again_before_it_runs(
     service, ada, work, limits
 ):
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
     process, again = Process(), restarted(service, **limits)
     assert Dispatcher(again, process=process).answer_next(0)
     assert process.kinds == ["dry run", "answer"]
     with transaction(service.engine, reads=True) as store:
         assert [job.state for job in store.execute(JOB.select())] == ["computed"]
-    assert (again.find(ada, asked.id).charged, spent(again)) == (1.0, 1.0)
+    assert (again.find(ada, submission.id).charged, spent(again)) == (1.0, 1.0)
 
 
-def test_a_charged_query_that_needs_more_waits_and_the_operator_is_told(service, ada, work, caplog):
+def test_a_charged_query_that_needs_more_waits_and_the_log_warns(service, ada, work, caplog):
     """No process sees confidential data, so what waits hangs on public facts alone."""
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
-    process, again = Process(enough=False), restarted(service, memory_mb=500)
+    process, again = Process(is_within_limits=False), restarted(service, memory_mb=500)
     dispatcher = Dispatcher(again, process=process)
     assert [dispatcher.answer_next(0) for _ in range(3)] == [True, False, False]
     assert process.kinds == ["dry run"]
     assert len(caplog.records) == 1
     assert "limits" in caplog.records[0].getMessage()
     assert not again.list_datasets()[0].is_paused
-    found = again.find(ada, asked.id)
-    assert (found.state, found.charged) == ("waiting", 1.0)
+    current = again.find(ada, submission.id)
+    assert (current.state, current.charged) == ("waiting", 1.0)
     process = Process()
     assert Dispatcher(service, process=process).answer_next(0)  # with the limits of before
     assert process.kinds == ["answer"]

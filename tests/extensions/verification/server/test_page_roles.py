@@ -54,8 +54,8 @@ def forged(signed_in):
     for name in ("ada", "sam"):
         http = signed_in(name)
         others = [csrf_of(signed_in(one).cookies["session"]) for one in (name, "root")]
-        own = http.cookies["session"]
-        forms = [{}, *({"csrf": one} for one in ("", "é", own, csrf_of(own) + "x", *others))]
+        cookie = http.cookies["session"]
+        forms = [{}, *({"csrf": one} for one in ("", "é", cookie, csrf_of(cookie) + "x", *others))]
         for template, path, method in routes():
             if method == "POST" and template != "/sign-in":
                 for form in forms:
@@ -110,9 +110,9 @@ def test_pages_are_for_their_roles_only(signed_in):
 def test_pages_that_are_open_to_others_are_seen(signed_in):
     """Control."""
     with patch.object(templating, "require", lambda account, *roles: None):
-        found = list(open_to_others(signed_in))
-    assert len([path for name, _, path in found if name == "ada"]) >= 10
-    assert {name for name, *_ in found} == {"ada", "sam", "root"}
+        leaks = list(open_to_others(signed_in))
+    assert len([path for name, _, path in leaks if name == "ada"]) >= 10
+    assert {name for name, *_ in leaks} == {"ada", "sam", "root"}
 
 
 def test_a_sign_in_of_another_site_is_refused_and_leads_nowhere_else(app, accounts):

@@ -71,22 +71,22 @@ def test_a_researcher_goes_from_the_form_to_the_answer_and_meets_no_number(
     seen.append(browser.post("/datasets/panel/ask/claim", data=body))
     seen.append(page := settled(browser, seen[-1]))
     assert spent(service) == 0
-    asked = browser.post(str(page.url), data=hidden(page.text))
-    assert re.search(r"/queries/[0-9a-f]{32}$", str(asked.url))
-    seen += [asked, shown := settled(browser, asked), browser.get("/queries"), browser.get("/")]
+    reply = browser.post(str(page.url), data=hidden(page.text))
+    assert re.search(r"/queries/[0-9a-f]{32}$", str(reply.url))
+    seen += [reply, shown := settled(browser, reply), browser.get("/queries"), browser.get("/")]
     digest = page.url.path.rpartition("/")[2]
     seen += [browser.get(page.url.path), browser.get(f"{page.url.path}/edit")]
     assert [one.url.path for one in seen if NUMBERS.search(one.text)] == []
     assert "2 of 20 questions left" in seen[-3].text
-    assert f"{asked.url.path}/cite" in shown.text
+    assert f"{reply.url.path}/cite" in shown.text
     assert f"/dry-runs/{digest}/ask-a-person" in page.text
-    answer = browser.get(f"{asked.url.path}/answer.json").json()["answer"]
+    answer = browser.get(f"{reply.url.path}/answer.json").json()["answer"]
     assert html.escape(answer["words"][0]) in shown.text
     assert answer["verdict"] in ("yes", "open")  # the noise is drawn
     for one in (page, shown):  # who wants to see them follows a link
         assert NUMBERS.search(browser.get(f"{one.url.path}?numbers=true").text)
     sign_in(browser, accounts, "bob")  # somebody else's, and none: the same words
-    others = browser.get(asked.url.path)
+    others = browser.get(reply.url.path)
     assert others.status_code == 404
     assert others.text == browser.get("/queries/" + "0" * 32).text
 
@@ -95,12 +95,12 @@ def test_what_cannot_be_decided_has_no_button_and_what_is_open_needs_a_tick(
     browser, accounts, service, monkeypatch
 ):
     def with_outlook(outlook):
-        def found(asked, most_epsilon):
+        def choice(query, most_epsilon):
             return replace(
-                chosen(asked, most_epsilon), outlook=outlook, words=("It is too small.",)
+                chosen(query, most_epsilon), outlook=outlook, words=("It is too small.",)
             )
 
-        monkeypatch.setattr(runner, "chosen", found)
+        monkeypatch.setattr(runner, "chosen", choice)
 
     with_outlook("impossible")
     sign_in(browser, accounts, "ada")
@@ -127,12 +127,12 @@ def test_an_expert_sees_the_numbers_and_what_they_cost(browser, accounts, servic
     page = settled(browser, browser.post("/datasets/panel/ask/claim", data=body))
     assert "3 questions (epsilon 2.5)" in page.text
     assert 'id="query"' in page.text  # the sections of the dry run
-    asked = browser.post(page.url.path, data=hidden(page.text))
-    assert "(epsilon 2.5)" in asked.text
+    reply = browser.post(page.url.path, data=hidden(page.text))
+    assert "(epsilon 2.5)" in reply.text
     assert service.projects.every()[0].used == 3
 
 
-def test_problems_are_told_at_once_and_what_was_typed_is_kept(browser, accounts):
+def test_problems_appear_at_once_and_what_was_typed_stays(browser, accounts):
     sign_in(browser, accounts, "ada")
     form = browser.get("/datasets/panel/ask/claim?numbers=true")
     typed = {**FORM, "formula": "pay ~ aeg", "subset": "<script>alert(1)", "epsilon": "-1"}
@@ -196,8 +196,8 @@ def test_a_steward_makes_projects_and_changes_them(browser, accounts, service):
     for change, questions in (({"questions": "7"}, 7), ({"budget": "5.5"}, 5)):
         changed = {"csrf": new["csrf"], "members": "", **change}
         browser.post("/steward/projects/pay", data=changed)
-        found = next(one for one in service.projects.every() if one.name == "pay")
-        assert (found.questions, found.members) == (questions, ())
+        project = next(one for one in service.projects.every() if one.name == "pay")
+        assert (project.questions, project.members) == (questions, ())
 
 
 def test_a_cap_is_raised_after_a_confirmation_and_both_are_on_record(browser, accounts, service):
@@ -209,9 +209,9 @@ def test_a_cap_is_raised_after_a_confirmation_and_both_are_on_record(browser, ac
 
     sign_in(browser, accounts, "stella")
     csrf = hidden(browser.get("/steward/projects").text)["csrf"]
-    asked = sent({"cap": "7.5"})
-    assert (asked.status_code, cap()) == (200, 3_000_000)
-    sent(hidden(asked.text))
+    page = sent({"cap": "7.5"})
+    assert (page.status_code, cap()) == (200, 3_000_000)
+    sent(hidden(page.text))
     assert cap() == 7_500_000
     sent({"cap": "2"})  # less needs none
     last, first = (one for one in log_of(service) if one.action == "cap changed")

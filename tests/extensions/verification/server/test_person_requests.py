@@ -29,7 +29,7 @@ from tests.extensions.verification.server.conftest import log_of
 
 NOT_PRIVATE = "Not covered by differential privacy; reviewed by a person."
 HOSTILE = "<script>alert('x')</script> \"&amp; {{ 77*7777 }} </textarea></pre> ‮ \\ $x `y` %s\n\tend"
-SECRET = "417321"
+CANARY = "417321"
 ROLES = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
 
 
@@ -43,11 +43,11 @@ def world(app, service, accounts, work):
 
 
 def post(http, page, path, **fields):
-    found = re.search(r'name="csrf" value="([^"]+)"', http.get(page).text)
-    return http.post(path, data={"csrf": found[1], **fields})
+    match = re.search(r'name="csrf" value="([^"]+)"', http.get(page).text)
+    return http.post(path, data={"csrf": match[1], **fields})
 
 
-def asked(service, account, digest, reason="It decides a table.", code="summary(fit)"):
+def new_request(service, account, digest, reason="It decides a table.", code="summary(fit)"):
     number = ask_person(service, account, "panel", digest, reason=reason, code=code)
     return find_request(service, account, number)
 
@@ -64,7 +64,7 @@ def status_of(call, *arguments):
 )
 def test_a_request_is_answered_once_and_its_owner_reads_it(service, world, decision, reply):
     _, who, digest = world
-    made = asked(service, who["ada"], digest)
+    made = new_request(service, who["ada"], digest)
     assert (made.state, made.name, json.loads(made.content)["ask"]) == ("open", "ada", {
         **GAP["ask"], "above": None, "between": None})  # fmt: skip
     wrong = [("answered", "٣"), ("released", " \n "), ("withdrawn", "x"),
@@ -73,18 +73,18 @@ def test_a_request_is_answered_once_and_its_owner_reads_it(service, world, decis
         assert status_of(close_request, service, who["sam"], made.id, *one) == 422
     assert find_request(service, who["ada"], made.id) == made
     close_request(service, who["sam"], made.id, decision, f" {reply}\r\n")
-    found = find_request(service, who["ada"], made.id)
-    assert (found.state, found.reply, found.steward) == (decision, reply, "sam")
-    assert found.closed >= found.made
+    request = find_request(service, who["ada"], made.id)
+    assert (request.state, request.reply, request.steward) == (decision, reply, "sam")
+    assert request.closed >= request.made
     for name, again in (("ada", ("withdrawn",)), ("root", ("released", "7"))):
         assert status_of(close_request, service, who[name], made.id, *again) == 409
-    assert find_request(service, who["ada"], made.id) == found
+    assert find_request(service, who["ada"], made.id) == request
 
 
 def test_requests_are_bounded_in_length_and_number_and_sent_twice_are_one(service, world):
     _, who, digest = world
     ada, bob = who["ada"], who["bob"]
-    longest = asked(
+    longest = new_request(
         service, ada, digest, "é" * MAX_CHARACTERS["reason"], "x" * MAX_CHARACTERS["code"]
     )
     assert (len(longest.reason), len(longest.code)) == (
@@ -93,21 +93,21 @@ def test_requests_are_bounded_in_length_and_number_and_sent_twice_are_one(servic
     )
     before = len(log_of(service))
     for reason, code in (("", "x"), ("x", " \n"), ("x", "x" * (MAX_CHARACTERS["code"] + 1))):
-        assert status_of(asked, service, ada, digest, reason, code) == 422
+        assert status_of(new_request, service, ada, digest, reason, code) == 422
     assert len(log_of(service)) == before  # a step that fails is not in the log
-    assert asked(service, ada, digest, longest.reason, longest.code).id == longest.id
-    made = [asked(service, ada, digest, code=str(n)).id for n in range(1, MAX_OPEN_REQUESTS)]
-    assert status_of(asked, service, ada, digest) == 429
-    assert status_of(asked, service, ada, "0" * 64) == 404  # there is a dry run first
-    assert asked(service, bob, digest, code="1").id not in made  # the limit is of each
+    assert new_request(service, ada, digest, longest.reason, longest.code).id == longest.id
+    made = [new_request(service, ada, digest, code=str(n)).id for n in range(1, MAX_OPEN_REQUESTS)]
+    assert status_of(new_request, service, ada, digest) == 429
+    assert status_of(new_request, service, ada, "0" * 64) == 404  # there is a dry run first
+    assert new_request(service, bob, digest, code="1").id not in made  # the limit is of each
     close_request(service, ada, made[0], "withdrawn")
-    assert asked(service, ada, digest, code="1").id not in made
+    assert new_request(service, ada, digest, code="1").id not in made
 
 
 def test_every_step_is_in_the_log_without_a_word_of_it(service, world):
     _, who, digest = world
-    made = asked(service, who["ada"], digest, f"why {SECRET}", f"code {SECRET} longer")
-    close_request(service, who["sam"], made.id, "released", f"n = {SECRET}")
+    made = new_request(service, who["ada"], digest, f"why {CANARY}", f"code {CANARY} longer")
+    close_request(service, who["sam"], made.id, "released", f"n = {CANARY}")
     entries = [one for one in log_of(service) if "request" in one.details][::-1]
     assert [(one.actor, one.action, one.dataset, dict(one.details)) for one in entries] == [
         ("ada", "person asked", "panel",
@@ -120,15 +120,15 @@ def test_every_step_is_in_the_log_without_a_word_of_it(service, world):
 def test_two_stewards_cannot_both_reply(service, world, monkeypatch):
     """The second one wrote while the first reply came; the state is looked at with the change."""
     _, who, digest = world
-    made = asked(service, who["ada"], digest)
+    made = new_request(service, who["ada"], digest)
     row = person_requests._row
 
     def slow(store, account, number):
-        found = row(store, account, number)
+        before = row(store, account, number)
         monkeypatch.undo()
         values = {"state": "answered", "reply": "first"}
         store.execute(update(PERSON_REQUEST).values(values))
-        return found
+        return before
 
     monkeypatch.setattr(person_requests, "_row", slow)
     assert status_of(close_request, service, who["root"], made.id, "released", "second") == 409
@@ -137,7 +137,7 @@ def test_two_stewards_cannot_both_reply(service, world, monkeypatch):
 def test_lists_are_read_part_by_part(service, world, monkeypatch):
     _, who, digest = world
     senders = enumerate(("ada", "bob", "ada", "ada"))
-    made = [asked(service, who[name], digest, code=str(n)).id for n, name in senders]
+    made = [new_request(service, who[name], digest, code=str(n)).id for n, name in senders]
     assert [one.id for one in list_requests(service, who["ada"])] == [made[3], made[2], made[0]]
     monkeypatch.setattr(person_requests, "PAGE_ROWS", 3)
     parts, before = [], None
@@ -153,7 +153,7 @@ def test_lists_are_read_part_by_part(service, world, monkeypatch):
 @pytest.mark.parametrize("name", ROLES)
 def test_pages_by_role_and_owner(service, world, signed_in, name):
     _, who, digest = world
-    made, http = asked(service, who["ada"], digest), signed_in(name)
+    made, http = new_request(service, who["ada"], digest), signed_in(name)
     assert http.get("/requests").status_code == 200
     for path, key, may in (
         ("/datasets/panel/dry-runs/{}/ask-a-person", digest, {"ada", "bob"}),
@@ -266,8 +266,8 @@ def test_drafts_of_tables_count_persons_and_clip_where_the_question_does(tmp_pat
     ask = {"measure": "means", "of": "pay", "by": ["sex"], "low": 20_000, "high": 30_000}
     printed = run(tmp_path, code_of({"ask": ask}, schema))
     means = data.assign(pay=data.pay.clip(20_000, 30_000)).groupby("sex").pay.mean()
-    found = re.findall(r"[FM]\s+([\d.]+)", printed)
-    assert [*map(float, found)] == pytest.approx(means.tolist(), rel=1e-5)
+    printed_means = re.findall(r"[FM]\s+([\d.]+)", printed)
+    assert [*map(float, printed_means)] == pytest.approx(means.tolist(), rel=1e-5)
 
 
 def run(folder, code, people_too=True):

@@ -31,7 +31,7 @@ def ask(service, account, project="three", **changes):
     return service.submit(account, "panel", {**COUNTS, **changes}, project=project)
 
 
-def left(service, account):
+def remaining(service, account):
     return [one.left for one in service.projects.of_member(account)]
 
 
@@ -43,28 +43,28 @@ def budgets(service):
 def with_outlook(monkeypatch, outlook, words=("It is too small.",)):
     """Let the dry run find this outlook, whatever is asked."""
 
-    def found(asked, most_epsilon):
-        return replace(chosen(asked, most_epsilon), outlook=outlook, words=words)
+    def choice(query, most_epsilon):
+        return replace(chosen(query, most_epsilon), outlook=outlook, words=words)
 
-    monkeypatch.setattr(runner, "chosen", found)
+    monkeypatch.setattr(runner, "chosen", choice)
 
 
 def test_numbers_are_chosen_and_one_question_is_charged(service, ada, three, work):
-    asked = ask(service, ada, **CLAIM)
-    assert [asked.query[key] for key in EXPERT_KEYS] == [None] * 3
+    submission = ask(service, ada, **CLAIM)
+    assert [submission.query[key] for key in EXPERT_KEYS] == [None] * 3
     work(service)
-    found = service.find(ada, asked.id)
-    dry = service.find_dry_run(ada, "panel", asked.digest)
-    assert (found.state, found.charged, found.questions) == ("waiting", dry.epsilon, 1)
+    current = service.find(ada, submission.id)
+    dry = service.find_dry_run(ada, "panel", submission.digest)
+    assert (current.state, current.charged, current.questions) == ("waiting", dry.epsilon, 1)
     assert (dry.outlook, dry.questions, dry.is_charged) == ("decided", 1, True)
     assert 0 < dry.epsilon <= 1
     assert None not in {dry.chosen[key] for key in EXPERT_KEYS}
     assert dry.content["query"] == dry.chosen
-    assert left(service, ada) == [2]
+    assert remaining(service, ada) == [2]
     assert budgets(service)["analysis", "three"] == (dry.epsilon, 3.0)
     work(service, answers=True)
-    kept = service.datasets["panel"].ledger.answer(found.chosen)
-    assert kept is not None
+    stored = service.datasets["panel"].ledger.answer(current.chosen)
+    assert stored is not None
 
 
 def test_the_same_question_is_one_charge_for_all(service, ada, bob, three, work):
@@ -72,7 +72,7 @@ def test_the_same_question_is_one_charge_for_all(service, ada, bob, three, work)
     assert first.digest == second.digest
     work(service)
     assert [service.submissions(who)[0].questions for who in (ada, bob)] == [1, 0]
-    assert (left(service, ada), left(service, bob)) == ([2], [5])
+    assert (remaining(service, ada), remaining(service, bob)) == ([2], [5])
     chosen_query = service.find_dry_run(ada, "panel", first.digest).chosen
     expert = ask(service, bob, "other", **{key: chosen_query[key] for key in EXPERT_KEYS})
     work(service)
@@ -95,7 +95,7 @@ def test_count_and_ledger_each_bound_the_questions_by_itself(
     assert sorted(states) == ["refused"] + ["waiting"] * 3
     (refused,) = (one for one in service.submissions(ada) if one.state == "refused")
     assert ("three has 0 questions left" in refused.problems[0]) == is_counted
-    assert (left(service, ada), budgets(service)["analysis", "three"]) == ([0], (3.0, 3.0))
+    assert (remaining(service, ada), budgets(service)["analysis", "three"]) == ([0], (3.0, 3.0))
     heard = set()
     for name in ("three", "none"):  # who is no member learns nothing of it
         with pytest.raises(RequestError) as raised:
@@ -108,11 +108,11 @@ def test_count_and_ledger_each_bound_the_questions_by_itself(
 def test_an_experts_epsilon_counts_as_several_questions(
     service, ada, three, work, epsilon, questions
 ):
-    asked = ask(service, ada, epsilon=epsilon)
+    submission = ask(service, ada, epsilon=epsilon)
     work(service)
-    found = service.find(ada, asked.id)
-    assert (found.charged, found.questions) == (epsilon, questions)
-    assert left(service, ada) == [3 - questions]
+    current = service.find(ada, submission.id)
+    assert (current.charged, current.questions) == (epsilon, questions)
+    assert remaining(service, ada) == [3 - questions]
 
 
 def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
@@ -120,7 +120,7 @@ def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
     queries = [{"subset": f"age > {20 + number}"} for number in range(2)]
     for query in queries:
         service.dry_run(ada, "panel", {**COUNTS, **query})
-    work(service)  # the dry runs are done: whoever submits is charged at once
+    work(service)  # the dry runs are done: a submission is charged at once
     begin = threading.Barrier(2)
 
     def submit(query):
@@ -133,16 +133,16 @@ def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
     for thread in threads:
         thread.join()
     assert sorted(one.state for one in service.submissions(ada)) == ["refused", "waiting"]
-    assert left(service, ada) == [0]
+    assert remaining(service, ada) == [0]
 
 
 def test_a_question_that_cannot_be_decided_costs_nothing(service, ada, three, work, monkeypatch):
     with_outlook(monkeypatch, "impossible")
-    asked = ask(service, ada)
+    submission = ask(service, ada)
     work(service)
-    found = service.find(ada, asked.id)
-    assert (found.state, found.problems) == ("refused", ("It is too small.",))
-    dry = service.find_dry_run(ada, "panel", asked.digest)
+    current = service.find(ada, submission.id)
+    assert (current.state, current.problems) == ("refused", ("It is too small.",))
+    dry = service.find_dry_run(ada, "panel", submission.digest)
     assert (dry.state, dry.outlook, dry.epsilon) == ("done", "impossible", None)
     assert budgets(service)["global", ""][0] == 0
     expert = ask(service, ada, partitions=20)
@@ -154,8 +154,8 @@ def test_what_the_dataset_cannot_pay_is_refused_without_numbers(service, ada, sa
     service.projects.set_cap(sam, "panel", 0.5)
     plain, expert = ask(service, ada), ask(service, ada, epsilon=0.9)
     work(service)
-    (said,) = service.find(ada, plain.id).problems
-    assert "epsilon" not in said
+    (problem,) = service.find(ada, plain.id).problems
+    assert "epsilon" not in problem
     assert "0.5" in service.find(ada, expert.id).problems[0]
     service.projects.set_paused(sam, "panel", "", is_paused=True)
     paused = ask(service, ada, subset="age > 30")
@@ -212,4 +212,4 @@ def test_the_last_question_of_a_project_is_paid_for(service, ada, sam, work, que
         ask(service, ada, subset=f"age > {number + 20}")
     work(service)
     assert {entry.state for entry in service.submissions(ada)} == {"waiting"}
-    assert left(service, ada) == [0]
+    assert remaining(service, ada) == [0]

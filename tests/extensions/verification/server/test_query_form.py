@@ -65,8 +65,8 @@ def test_a_form_has_every_key_of_the_question_and_the_numbers_for_experts_only(m
     assert plain.expert == (measure in EXPERTS)
     if not plain.expert:
         assert not EXPERT_KEYS & {f.key for f in plain.fields}
-        said = " ".join(f"{f.label} {f.hint} {f.choices}" for f in plain.fields)
-        assert "epsilon" not in said.lower()
+        texts = " ".join(f"{f.label} {f.hint} {f.choices}" for f in plain.fields)
+        assert "epsilon" not in texts.lower()
     typed = plain.filled({"subset": ["pay > 3"]}).with_numbers(SCHEMA)
     assert (typed.value("subset"), typed.value("epsilon")) == ("pay > 3", "1")
     assert typed.expert
@@ -113,23 +113,23 @@ def faults_of(measure, typed):
 
 @pytest.mark.parametrize("measure", KINDS)
 def test_every_problem_is_at_its_field_and_names_no_key(measure):
-    """What a YAML calls a field, and what pydantic says of it, is no word of the form."""
-    form, found = QueryForm.new(measure, SCHEMA, expert=True), []
+    """Names of fields in YAML and sentences of pydantic do not occur in the form."""
+    form, messages = QueryForm.new(measure, SCHEMA, expert=True), []
     assert faults_of(measure, {}) == ()
     for entry in form.fields:
         numbers = NUMBERS_TYPED if entry.kind in ("number", "percent") else ()
         for text in TYPED.get(entry.key, numbers):
             faults = faults_of(measure, {entry.key: text})
-            found += [(entry.key, text[:40], str(fault)) for fault in faults]
+            messages += [(entry.key, text[:40], str(fault)) for fault in faults]
             assert all(fault.field for fault in faults), (text, faults)
-            near = {entry.key} | {"family", "ask.coefficient", "ask.above", "ask.periods"}
-            assert {fault.field.key for fault in faults} <= near
-    assert len(found) >= 3 * (len(form.fields) - 1)
-    told = re.compile(
+            related = {entry.key} | {"family", "ask.coefficient", "ask.above", "ask.periods"}
+            assert {fault.field.key for fault in faults} <= related
+    assert len(messages) >= 3 * (len(form.fields) - 1)
+    jargon = re.compile(
         r"configuration|ask[.:]|\(got|Tuple|String|should have|a map\b|\b(between|share|by): "
         r"|\bbelow, |\babove\b(?! 0)|1e-100|\bM\b must"
     )
-    assert [one for one in found if told.search(one[2])] == []
+    assert [one for one in messages if jargon.search(one[2])] == []
 
 
 def test_a_number_with_a_percent_sign_is_taken_as_a_part_of_one():
@@ -156,7 +156,7 @@ def test_the_time_of_a_trend_is_a_number_or_in_order_and_the_period_is_first():
     more = {"education": codes, "wave": wave, "region": region}
     assert over(None, **more) == ["wave", "year"]
     assert over("year", **more) == ["year", "wave"]
-    assert over("region", **more) == ["region", "wave", "year"]  # the steward says so
+    assert over("region", **more) == ["region", "wave", "year"]  # the steward decides
     (choice,) = next(
         f for f in QueryForm.new("trend", SCHEMA).fields if f.key == "ask.over"
     ).choices

@@ -63,17 +63,17 @@ def operations(app):
             yield operation["operationId"], method.upper(), path, operation
 
 
-def ask(http, operation, method, path, token, place):
+def ask(http, operation, method, path, token, values):
     body = OPERATIONS[operation][1]
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    for key, value in place.items():
+    for key, value in values.items():
         path = path.replace(f"{{{key}}}", value)
     reply = http.request(method, path, headers=headers, json=body)
     return reply.status_code, sorted(reply.headers.items()), reply.content
 
 
 def faults(world):
-    """Yield what is wrong: who gets what is not theirs, or is told more than that there is none."""
+    """Yield each fault: an account gets what is not its own, or learns that it exists."""
     app, tokens, there = world
     with TestClient(app) as http:
         for operation, method, path, _ in operations(app):
@@ -171,17 +171,17 @@ def test_every_status_is_one_of_the_document(world):
     seen = set()
     with TestClient(app, raise_server_exceptions=False) as http:
         for name, method, path, operation in operations(app):
-            for who, token in (("nobody", ""), *tokens.items()):
-                for place, (params, body, headers) in strange_requests(there):
-                    found = path
-                    for key, value in place.items():
-                        found = found.replace(f"{{{key}}}", value)
+            for who, token in (("anonymous", ""), *tokens.items()):
+                for values, (params, body, headers) in strange_requests(there):
+                    filled = path
+                    for key, value in values.items():
+                        filled = filled.replace(f"{{{key}}}", value)
                     headers = {**headers, "Authorization": f"Bearer {token}"}
                     status = http.request(
-                        method, found, params=params, content=body, headers=headers
+                        method, filled, params=params, content=body, headers=headers
                     ).status_code
                     if who in ROLES and who not in OPERATIONS[name][0] and body in (b"{", b"[]"):
                         assert status in (403, 404)  # the role is looked at before the body
-                    assert str(status) in operation["responses"], (name, who, found, params, body)
+                    assert str(status) in operation["responses"], (name, who, filled, params, body)
                     seen.add(status)
     assert {400, 401, 403, 404, 413, 415, 422} <= seen

@@ -77,15 +77,15 @@ def test_a_rehearsal_is_the_worst_that_public_facts_allow(schema, files, tmp_pat
     frame["age"], frame.loc[::3, "pay"], frame.loc[::5, "race"] = "40", "", ""
     frame.to_csv(lean, index=False)
     query = query_of({**GAP, "formula": "pay ~ sex + race | age + year"})
-    asked = sound_query(query, schema, lean)
-    view = runner._largest(asked, 4_000)
+    sound = sound_query(query, schema, lean)
+    view = runner._largest(sound, 4_000)
     assert len(view.table["age"].data) == len(view.owners) == 4_000
     assert np.bincount(view.owners).max() == schema.rows_per_person
     assert all(column.is_observed.all() for column in view.table.columns)
     most = runner.MAX_LEVELS_PER_ROW * 4_000 / query.partitions / 2
     assert 0.9 * most < len(np.unique(view.table["age"].data)) <= most + 1
     assert {*view.table["race"].data} == {0, 1, 2}
-    fits = asked.ask.numbers(query, schema, view, query.partitions)
+    fits = sound.ask.numbers(query, schema, view, query.partitions)
     assert np.isfinite(fits).all()  # with a value of each row none would be fitted
 
 
@@ -97,7 +97,7 @@ def test_a_rehearsal_is_the_worst_that_public_facts_allow(schema, files, tmp_pat
         ("pay ~ sex + I(0 if age % 1 > 0 else 1) | agency", "age % 1 == 0"),
     ],
 )
-def test_no_formula_tells_a_rehearsal_from_a_job(schema, files, monkeypatch, formula, subset):
+def test_no_formula_separates_a_rehearsal_from_a_job(schema, files, monkeypatch, formula, subset):
     """Values that a formula makes huge, missing or equal, and rows that a subset leaves out."""
     sizes = []
 
@@ -108,15 +108,15 @@ def test_no_formula_tells_a_rehearsal_from_a_job(schema, files, monkeypatch, for
     monkeypatch.setattr(coefficient_questions, "fit_partitions", recorded)
     extra = {} if subset is None else {"subset": subset}
     query = query_of({**GAP, "formula": formula, **extra, "ask": {**GAP["ask"]}})
-    asked = sound_query(query, schema, files[1])
-    asked.ask.numbers(query, schema, runner._largest(asked, 4_000), query.partitions)
+    sound = sound_query(query, schema, files[1])
+    sound.ask.numbers(query, schema, runner._largest(sound, 4_000), query.partitions)
     assert sizes == [(4_000, True)]
 
 
 @pytest.mark.parametrize("measure", QUESTIONS)
 def test_every_measure_takes_or_refuses_every_kind_of_effect(schema, blanks, measure):
     """Numbers, categories, persons and cells that are missing: an outcome, never an exception."""
-    for effect in ("person", "C(year)", "age", "race", "nobody"):
+    for effect in ("person", "C(year)", "age", "race", "absent"):
         content = {**GAP, **QUESTIONS[measure]}
         if content["formula"] is not None:
             content["formula"] = f"{content['formula'].partition('|')[0]} | {effect}"
@@ -136,8 +136,8 @@ def blanks(files, tmp_path_factory):
     """Return a synthetic file of which many cells are missing."""
     path = tmp_path_factory.mktemp("blanks") / "synthetic.csv"
     frame = pd.read_csv(files[1], dtype=str).head(400)
-    for place, name in enumerate(("sex", "race", "agency", "age", "pay")):
-        frame.loc[place :: 4 + place, name] = ""
+    for offset, name in enumerate(("sex", "race", "agency", "age", "pay")):
+        frame.loc[offset :: 4 + offset, name] = ""
     frame.to_csv(path, index=False)
     return path
 

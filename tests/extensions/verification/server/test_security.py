@@ -1,4 +1,4 @@
-"""What stands before the service: headers, limits, tokens, sessions, errors that tell nothing."""
+"""What guards the service: headers, limits, tokens, sessions, errors that reveal nothing."""
 
 import json
 import logging
@@ -92,7 +92,7 @@ def test_faults_are_places_and_kinds_and_never_what_was_sent(http, body, problem
     assert CANARY not in reply.text
 
 
-def test_what_was_not_expected_is_told_to_nobody(http, monkeypatch, caplog):
+def test_an_unexpected_error_reveals_nothing(http, monkeypatch, caplog):
     caplog.handler.setFormatter(FieldFormatter())
 
     def fails(self):
@@ -152,8 +152,8 @@ def test_accounts_and_addresses_have_a_limit_each(http, app, accounts, bob):
     assert int(reply.headers["retry-after"]) == 13
     other = {"Authorization": f"Bearer {accounts.new_token(bob, 'test', actor='test')}"}
     assert http.get("/api/v1/me", headers=other).status_code == 200
-    nobody = {"Authorization": "Bearer none"}
-    statuses = [http.get("/api/v1/me", headers=nobody).status_code for _ in range(4)]
+    anonymous = {"Authorization": "Bearer none"}
+    statuses = [http.get("/api/v1/me", headers=anonymous).status_code for _ in range(4)]
     statuses += [http.post("/sign-in", data={"token": "guess"}).status_code for _ in range(3)]
     assert statuses == [401] * 5 + [429] * 2  # by whatever way somebody guesses
     assert http.get("/api/v1/me", headers=other).status_code == 200  # who has a valid one goes on
@@ -164,20 +164,20 @@ def test_accounts_and_addresses_have_a_limit_each(http, app, accounts, bob):
 
 def test_whatever_is_wrong_with_a_token_the_reply_is_the_same(http, accounts, bob):
     """The token is unknown, cut, expired, revoked, of a closed account, or a cookie."""
-    own = {label: accounts.new_token(bob, label, actor="test") for label in ("one", "two")}
+    tokens = {label: accounts.new_token(bob, label, actor="test") for label in ("one", "two")}
     eve = accounts.add("eve", "researcher", actor="test")
     closed = accounts.new_token(eve, "x", actor="test")
     accounts.set_active("eve", is_active=False, actor="test")
     accounts.revoke(bob, accounts.tokens(bob)[0].id, actor="test")
     expired = accounts.new_token(bob, "x", days=1e-9, actor="test")
-    cookie = accounts.sign_in(own["two"])
-    wrong = ("x" * 43, own["two"][:-1], own["one"], closed, expired, cookie, "")
+    cookie = accounts.sign_in(tokens["two"])
+    wrong = ("x" * 43, tokens["two"][:-1], tokens["one"], closed, expired, cookie, "")
     heard = set()
     for token in wrong:
         reply = http.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
         heard.add((reply.status_code, str(sorted(reply.headers.items())), reply.content))
     assert [status for status, *_ in heard] == [401]
-    good = http.get("/api/v1/me", headers={"Authorization": f"Bearer {own['two']}"})
+    good = http.get("/api/v1/me", headers={"Authorization": f"Bearer {tokens['two']}"})
     assert good.json()["name"] == "bob"  # the control
     forms = {
         http.post("/sign-in", data={"token": token}).text for token in wrong if token
@@ -238,10 +238,10 @@ def behind(service, accounts, ada):
 
 def test_the_sign_on_lets_in_whom_the_proxy_names(behind, accounts):
     eve = accounts.add("eve", "researcher", actor="test")
-    secret = accounts.sign_in(accounts.new_token(eve, "x", actor="test"))
+    cookie = accounts.sign_in(accounts.new_token(eve, "x", actor="test"))
     for peer in (PROXY, f"::ffff:{PROXY}", "::1"):
         http = behind(peer, (HEADER, "ada"))
-        http.cookies.set("session", secret)  # the sign-on goes before a cookie
+        http.cookies.set("session", cookie)  # the sign-on goes before a cookie
         assert "Tokens of ada" in http.get("/tokens").text
         assert http.get("/api/v1/me").status_code == 401  # and is no key to the API
 
@@ -275,10 +275,10 @@ def test_a_form_behind_the_sign_on_needs_the_token_of_its_account(behind, accoun
     accounts.add("eve", "researcher", actor="test")
     http, eve = (behind(PROXY, (HEADER, name)) for name in ("ada", "eve"))
     field = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
-    own, other = (set(field.findall(one.get("/tokens").text)) for one in (http, eve))
-    assert len(own) == len(other) == 1
-    assert own != other
-    for csrf, status in ((other, 403), ({""}, 403), (own, 200)):
+    ada_tokens, eve_tokens = (set(field.findall(one.get("/tokens").text)) for one in (http, eve))
+    assert len(ada_tokens) == len(eve_tokens) == 1
+    assert ada_tokens != eve_tokens
+    for csrf, status in ((eve_tokens, 403), ({""}, 403), (ada_tokens, 200)):
         form = {"csrf": next(iter(csrf)), "label": "R", "days": "9"}
         page = http.post("/tokens", data=form)
         assert page.status_code == status

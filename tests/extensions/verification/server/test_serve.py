@@ -31,8 +31,8 @@ def test_a_demonstration_is_ready_to_start(demo, config):
         assert dataset.name == "workforce"
         names = set(server.service.datasets["workforce"].schema.variables)
     assert {"sex", "race", "basic_pay", "year"} <= names
-    for secret in ("verification.sqlite", "confidential.parquet", "server.yaml"):
-        assert (folder / secret).stat().st_mode & 0o077 == 0
+    for name in ("verification.sqlite", "confidential.parquet", "server.yaml"):
+        assert (folder / name).stat().st_mode & 0o077 == 0
     assert not any(token in (folder / "server.yaml").read_text() for token in tokens.values())
 
 
@@ -44,7 +44,7 @@ def test_the_first_account_comes_from_the_command_line(config):
     with pytest.raises(SynthesizerError):
         job.add_account(config, "root", "admin")
     with pytest.raises(SynthesizerError, match="role"):
-        job.add_account(config, "nobody", "emperor")
+        job.add_account(config, "eve", "emperor")
 
 
 def test_a_copy_is_whole_and_its_check_finds_what_was_changed(config, tmp_path):
@@ -128,9 +128,9 @@ def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, mo
     )
     with pytest.raises(SystemExit):
         sys.exit(main())
-    told = capsys.readouterr()
-    assert "exists and is no demonstration" in told.err
-    assert "simulating" not in told.out
+    printed = capsys.readouterr()
+    assert "exists and is no demonstration" in printed.err
+    assert "simulating" not in printed.out
 
 
 def test_a_port_is_taken_before_tokens_are_printed(tmp_path, capsys, monkeypatch):
@@ -140,8 +140,8 @@ def test_a_port_is_taken_before_tokens_are_printed(tmp_path, capsys, monkeypatch
         monkeypatch.setattr("sys.argv", ["synthesizer", *words])
         with pytest.raises(SystemExit):
             sys.exit(main())
-    told = capsys.readouterr()
-    assert f"port {port}" in told.err
-    assert "--port" in told.err
-    assert "simulating" not in told.out
+    printed = capsys.readouterr()
+    assert f"port {port}" in printed.err
+    assert "--port" in printed.err
+    assert "simulating" not in printed.out
     assert not (tmp_path / "new").exists()

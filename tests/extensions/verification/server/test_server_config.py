@@ -1,4 +1,4 @@
-"""The YAML of a server: paths are seen from its directory, and every problem is told at once."""
+"""The YAML of a server: paths start at its directory, and all problems appear at once."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_paths_are_seen_from_the_directory_of_the_yaml(read, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "places"),
+    ("content", "keys"),
     [
         ({"datasets": {"one": DATASET, "two": DATASET}}, ["datasets.two"]),
         ({"datasets": {"one": {**DATASET, "schema": "none", "synthetic": "no"}}},
@@ -47,10 +47,10 @@ def test_paths_are_seen_from_the_directory_of_the_yaml(read, tmp_path):
     ],
     ids=["two caps", "no files", "password", "other database", "numbers"],
 )  # fmt: skip
-def test_every_problem_is_told_with_its_place(read, content, places):
+def test_every_problem_is_reported_with_its_key(read, content, keys):
     with pytest.raises(ConfigError) as error:
         read(**content)
-    assert len(error.value.problems) == len(places)
-    for place, problem in zip(places, error.value.problems, strict=True):
-        assert place in problem
+    assert len(error.value.problems) == len(keys)
+    for key, problem in zip(keys, error.value.problems, strict=True):
+        assert key in problem
     assert "secret" not in str(error.value)

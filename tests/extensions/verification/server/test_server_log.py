@@ -1,4 +1,4 @@
-"""T20: what the log may tell."""
+"""T20: what the log may contain."""
 
 import io
 import json

@@ -50,7 +50,7 @@ def test_tables_are_made_once_by_servers_that_start_at_once(url):
 
 
 def test_tables_that_change_are_another_version(tmp_path):
-    """Databases of agencies have these tables: whoever changes one raises `_VERSION`, too."""
+    """Databases of agencies have these tables: a change of one raises `_VERSION`, too."""
     engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
     create_tables(engine)
     with transaction(engine, reads=True) as store:
