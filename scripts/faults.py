@@ -422,7 +422,7 @@ class Bench:
         there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
         ended = self.call(number, way)
         states = {self.state(output, before[output]) for output in self.command.outputs}
-        left = self.left_over()
+        leftover = self.left_over()
         if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
             return ""
         seen = ended.exposed | set(exposed(self.place))
@@ -433,9 +433,9 @@ class Bench:
         )
         if "damaged" in states or (states not in ({"older"}, {"new"}) and not is_between):
             faults.append(f"results are {sorted(states)}")
-        if way != "kill" and not all(self.is_harmless(name, way) for name in left):
-            faults.append(f"left over: {left}")
-        if left or self.kept():  # else all is as before a call that was looked at first
+        if way != "kill" and not all(self.is_harmless(name, way) for name in leftover):
+            faults.append(f"left over: {leftover}")
+        if leftover or self.kept():  # else all is as before a call that was looked at first
             faults += self.next_call(ended)
         return BETWEEN if is_between and not faults else "; ".join(faults)
 
@@ -474,9 +474,9 @@ class Bench:
         elif states == {"new"}:
             fits = ended.code == self.usual.code or (ended.code == 2 and "is complete, but" in said)
         elif way == "term":
-            kept = ("finished settings are kept", "what is finished is kept")
+            endings = ("finished settings are kept", "what is finished is kept")
             fits = ended.code == 130 and any(
-                word in said for word in ("nothing was written", *kept)
+                word in said for word in ("nothing was written", *endings)
             )
         else:
             fits = ended.code in (1, 2) and ("cannot be written (" in said)
@@ -656,10 +656,10 @@ def prepare_ledger(folder: Path) -> None:
         "pay": {"kind": "numeric", "low": 0, "high": 9999},
     }
     ask = {"measure": "interval", "coefficient": "sex[M]", "below": 0}
-    asked = {"formula": "pay ~ sex", "ask": ask, "partitions": 10}
+    question = {"formula": "pay ~ sex", "ask": ask, "partitions": 10}
     for name, content in (
         ("public.yaml", {"person": "person", "variables": variables}),
-        ("asked.yaml", asked),
+        ("asked.yaml", question),
     ):
         (folder / name).write_text(json.dumps(content))
     for name, seed in (("confidential", 1), ("synthetic", 2)):
@@ -747,11 +747,11 @@ def at_moments(number: int) -> Iterator[str]:
             whole = min(whole, time.perf_counter() - begin)  # the machine has grown faster
         end = "after its end" if process.poll() is not None else ""
         process.send_signal(how)
-        said = "".join(process.communicate())
-        if "Traceback" in said:
+        printed = "".join(process.communicate())
+        if "Traceback" in printed:
             end = "before the program began"  # Python itself is not up yet
-            if "synthesizer/cli" in said:
-                yield f"{how.name} at moment {moment}: {said}"
+            if "synthesizer/cli" in printed:
+                yield f"{how.name} at moment {moment}: {printed}"
                 end = "traceback"
         ends[end or f"exit code {process.returncode}"] += 1
     print(f"{number} moments of {whole:.1f} s: {dict(ends)}")

@@ -218,8 +218,8 @@ def _words_only(node: Any, changed: Any) -> bool:
         return _is_message(node.value)
     if not isinstance(node, cst.Call) or not isinstance(changed, cst.Call):
         return False
-    kept = {id(argument) for argument in changed.args}
-    return any(id(argument) not in kept and _is_message(argument.value) for argument in node.args)
+    rest = {id(argument) for argument in changed.args}
+    return any(id(argument) not in rest and _is_message(argument.value) for argument in node.args)
 
 
 @dataclass
@@ -236,26 +236,26 @@ class Tests:
         """Return the tests that execute the changed lines; "" if an import does."""
         first, last = mutant.lines
         lines = range(first, last + 1)
-        near = {test for line in lines for test in self.executed.get((mutant.file, line), ())}
-        return near if mutant.is_called else near | {""}
+        tests = {test for line in lines for test in self.executed.get((mutant.file, line), ())}
+        return tests if mutant.is_called else tests | {""}
 
     def choose(self, mutant: Mutant, items: Sequence[Any]) -> list[Any]:
         """Choose the tests that may notice: first the near ones, within a file the short ones."""
-        near = self.near(mutant)
+        tests = self.near(mutant)
         cost: dict[str, float] = defaultdict(float)
-        for test in near:
+        for test in tests:
             cost[_file(test)] += self.durations.get(test, 0.0)
-        own = f"test_{Path(mutant.file).stem}.py"
+        namesake = f"test_{Path(mutant.file).stem}.py"
 
-        def place(item: Any) -> Any:
+        def rank(item: Any) -> Any:
             test = item.nodeid
             file = _file(test)
-            other = not file.endswith(f"/{own}")
-            return test not in near, other, cost[file], file, self.durations.get(test, 0.0)
+            other = not file.endswith(f"/{namesake}")
+            return test not in tests, other, cost[file], file, self.durations.get(test, 0.0)
 
-        if near and "" not in near:
-            items = [item for item in items if item.nodeid in near or _shares(item)]
-        return sorted(items, key=place)
+        if tests and "" not in tests:
+            items = [item for item in items if item.nodeid in tests or _shares(item)]
+        return sorted(items, key=rank)
 
 
 def _shares(item: Any) -> bool:
@@ -453,8 +453,8 @@ def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
 def run(mutants: Sequence[Mutant], workers: int, note: Callable[[Result], None]) -> None:
     """Try mutants, each in one of several copies of the tree."""
     waiting = list(reversed(mutants))
-    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
-        free = [Copy(Path(place) / str(worker)) for worker in range(workers)]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        free = [Copy(Path(folder) / str(worker)) for worker in range(workers)]
         tests: dict[str, Tests] = {}
         running: dict[int, tuple[Copy, Mutant, float]] = {}
         gc.freeze()
@@ -517,20 +517,20 @@ def _change(result: Result) -> tuple[str, ...]:
     return result["file"], *result["difference"]
 
 
-def opened(record: Result | None, asked: argparse.Namespace) -> Result:
+def opened(record: Result | None, options: argparse.Namespace) -> Result:
     """Open the results of a draw: those of an earlier run of the same draw, or none."""
     facts = {
         "tool": f"mutmut {version('mutmut')}",
-        "rooms": asked.rooms,
-        "number": asked.number,
-        "seed": asked.seed,
-        "code": digest(asked.rooms),
+        "rooms": options.rooms,
+        "number": options.number,
+        "seed": options.seed,
+        "code": digest(options.rooms),
     }
     if record is None:
-        possible = {room: len(all_mutants(room)) for room in asked.rooms}
+        possible = {room: len(all_mutants(room)) for room in options.rooms}
         return {**facts, "possible": possible, "results": []}
     if any(record[key] != value for key, value in facts.items()):
-        raise SystemExit(f"{asked.output} holds results of another draw or of other code")
+        raise SystemExit(f"{options.output} holds results of another draw or of other code")
     return record
 
 
@@ -565,33 +565,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=1, help="mutants at the same time")
     parser.add_argument("--output", type=Path, default=Path("mutants.json"), help="the results")
     parser.add_argument("--survivors", action="store_true", help="those of OUTPUT once more")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in LIBRARIES:
         importlib.import_module(name)
-    record = json.loads(asked.output.read_text()) if asked.output.exists() else None
-    if asked.survivors:
+    record = json.loads(options.output.read_text()) if options.output.exists() else None
+    if options.survivors:
         if record is None:
-            parser.error(f"{asked.output} does not exist")
+            parser.error(f"{options.output} does not exist")
         results = {_change(result): result for result in record["results"]}
         mutants = again(record["results"])
     else:
-        record = opened(record, asked)
+        record = opened(record, options)
         results = {_change(result): result for result in record["results"]}
         tried = {result["name"] for result in record["results"]}
-        drawn = [m for room in asked.rooms for m in draw(room, asked.number, asked.seed)]
+        drawn = [m for room in options.rooms for m in draw(room, options.number, options.seed)]
         mutants = [mutant for mutant in drawn if mutant.name not in tried]
 
     def note(result: Result) -> None:
         print(f"{result['status']:9} {result['seconds']:6.1f} s  {result['name']}", flush=True)
         results[_change(result)] = {**results.get(_change(result), {}), **result}
         record["results"] = list(results.values())
-        asked.output.write_text(json.dumps(record, indent=1))
+        options.output.write_text(json.dumps(record, indent=1))
 
     if mutants:
-        run(mutants, asked.workers, note)
+        run(mutants, options.workers, note)
     show(record)
 
 

@@ -254,8 +254,8 @@ def worlds(
                 faithful += [] if far else made
                 yield from figures_of(f"{name}, {n:,}{', far' * far}", made)
             for number in range(seed, seed + 3 * seeds):
-                told = {"far": False, "at_truth": True}
-                borders += outcomes(world, n, number, most_epsilon=most_epsilon, **told)
+                options = {"far": False, "at_truth": True}
+                borders += outcomes(world, n, number, most_epsilon=most_epsilon, **options)
     yield from figures_of("all", every)
     # of synthetic data that are far off nobody can say what the answer will be
     answered = [one.verdict != "open" for one in faithful if one.outlook == "decided"]

@@ -45,7 +45,7 @@ JUDGED_ROWS: Final = 300
 MAX_DISTANCE: Final = 0.08
 MIN_HOLDERS: Final = 5
 """Records that must hold a number for it to leave."""
-NEAR: Final = (5, 20)
+NEIGHBOURS: Final = (5, 20)
 """Records on either side of a number whose neighbourhood is looked at: 2 % of them, in bounds."""
 MAX_DECIMALS: Final = 7
 """Numbers with more are taken for continuous: no number is named by chance."""
@@ -115,15 +115,15 @@ def by_command(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
             outcome.message = text
             return None
     made = next(Path("data_synthetic").glob("synthetic*.csv"))
-    said = yaml.safe_load(Path("data.yaml").read_text())["variables"]
-    inputs = {name: set(Expression.parse(text).names) for name, text in _formulas(said)}
-    names = [name for name, entry in said.items() if entry.get("kind") != "id"]
+    variables = yaml.safe_load(Path("data.yaml").read_text())["variables"]
+    inputs = {name: set(Expression.parse(text).names) for name, text in _formulas(variables)}
+    names = [name for name, entry in variables.items() if entry.get("kind") != "id"]
     return pd.read_csv(made, low_memory=False), {name: inputs.get(name, set()) for name in names}
 
 
-def _formulas(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _formulas(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the computed variables of a configuration and their formulas."""
-    yield from ((name, entry["derived"]) for name, entry in said.items() if "derived" in entry)
+    yield from ((name, entry["derived"]) for name, entry in variables.items() if "derived" in entry)
 
 
 TRACEBACK: Final = 99
@@ -278,14 +278,14 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     common = np.rint(values[counts >= MIN_HOLDERS] * 10.0**decimals)
     units, taken = np.rint(cells * 10.0**decimals), np.rint(rare * 10.0**decimals)
     everything = np.sort(np.rint(original[np.isfinite(original)] * 10.0**decimals))
-    near = int(np.clip(0.02 * len(everything), *NEAR))
+    neighbours = int(np.clip(0.02 * len(everything), *NEIGHBOURS))
     expected = 0.0
     for power in range(10):
         size = 10.0**power
-        own = units[(units % size == 0) & (units % (10 * size) != 0)]
-        place = np.searchsorted(everything, own)
-        low = everything[np.maximum(place - near, 0)]
-        high = everything[np.minimum(place + near, len(everything) - 1)]
+        alike = units[(units % size == 0) & (units % (10 * size) != 0)]
+        positions = np.searchsorted(everything, alike)
+        low = everything[np.maximum(positions - neighbours, 0)]
+        high = everything[np.minimum(positions + neighbours, len(everything) - 1)]
         inside, held = (
             np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
             for multiples in (x[x % size == 0] for x in (taken, common))
@@ -303,7 +303,7 @@ def decimals_of(values: Any) -> int:
     return next(fits, MAX_DECIMALS)
 
 
-def work(path: Path, door: str, place: str) -> None:
+def work(path: Path, door: str, output: str) -> None:
     """Try one door on one file, and write the outcome to a place."""
     outcome, start = Outcome(name_of(path), door), time.process_time()
     frame = read(path)
@@ -319,14 +319,14 @@ def work(path: Path, door: str, place: str) -> None:
                 outcome.outcome, outcome.message = "traceback", traceback.format_exc()[-2000:]
             os.chdir("/")
     outcome.seconds = round(time.process_time() - start, 2)
-    Path(place).write_text(json.dumps(asdict(outcome)))
+    Path(output).write_text(json.dumps(asdict(outcome)))
 
 
 def tried(path: Path, door: str, seconds: float) -> Outcome | None:
     """Try one door on one file in a process of its own; None where the size is another."""
-    with tempfile.NamedTemporaryFile() as place:
+    with tempfile.NamedTemporaryFile() as output:
         process = multiprocessing.get_context("fork").Process(
-            target=work, args=(path, door, place.name)
+            target=work, args=(path, door, output.name)
         )
         process.start()
         process.join(seconds)
@@ -334,7 +334,7 @@ def tried(path: Path, door: str, seconds: float) -> Outcome | None:
             process.kill()
             process.join()
             return Outcome(name_of(path), door, outcome="time", seconds=seconds)
-        text = Path(place.name).read_text()
+        text = Path(output.name).read_text()
         if not text:
             message = f"exit code {process.exitcode}"
             return Outcome(name_of(path), door, outcome="traceback", message=message)
@@ -364,14 +364,14 @@ def defaults(
     random.Random(seed).shuffle(paths)  # noqa: S311 - a choice of files
     chosen = islice((path for path in paths if read(path) is not None), skip, skip + number)
     tasks = [(path, door) for path in chosen for door in doors]
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with ThreadPoolExecutor(workers) as pool:
         for one in pool.map(lambda task: tried(task[0], task[1], limit), tasks):
             if one is not None:
-                found.append(one)
+                outcomes.append(one)
                 yield from rows_of_outcome(one)
     for door in doors:
-        yield from rows_of(f"all, {door}", totals([one for one in found if one.door == door]))
+        yield from rows_of(f"all, {door}", totals([one for one in outcomes if one.door == door]))
 
 
 def rows_of_outcome(one: Outcome) -> Rows:
@@ -386,13 +386,13 @@ def rows_of_outcome(one: Outcome) -> Rows:
         yield Row(case, f"rare numbers: {name} (by chance {chance:g})", hits)
 
 
-def totals(found: Sequence[Outcome]) -> dict[str, Any]:
+def totals(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the numbers of files by outcome, of columns that are listed, and the seconds."""
-    counts = Counter(one.outcome for one in found)
-    figures: dict[str, Any] = {"files": len(found)}
+    counts = Counter(one.outcome for one in outcomes)
+    figures: dict[str, Any] = {"files": len(outcomes)}
     figures |= {name: counts[name] for name in ("ran", "refused", "traceback", "time")}
     for words, key in (("columns off", "distances"), ("columns with rare numbers", "rare_numbers")):
-        parts = [getattr(one, key) for one in found if getattr(one, key)]
+        parts = [getattr(one, key) for one in outcomes if getattr(one, key)]
         figures |= {words: sum(map(len, parts)), f"{words}, files": len(parts)}
-    times = [one.seconds for one in found] or [0.0]
+    times = [one.seconds for one in outcomes] or [0.0]
     return figures | {"median CPU in s": float(np.median(times)), "most CPU in s": max(times)}

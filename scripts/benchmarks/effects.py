@@ -40,7 +40,7 @@ class Case:
     @property
     def names(self) -> list[str]:
         """Names of the columns, as pyfixest is given them."""
-        return [f"x{place}" for place in range(self.X.shape[1])]
+        return [f"x{number}" for number in range(self.X.shape[1])]
 
 
 def ma2019(path: Path) -> dict[str, Case]:
@@ -150,9 +150,9 @@ def pyfixest(case: Case) -> tuple[list[float], list[float]]:
     centre, scale = case.X.mean(axis=0), case.X.std(axis=0)
     columns: dict[str, Any] = dict(zip(case.names, ((case.X - centre) / scale).T, strict=True))
     columns |= {"y": case.y, "g": case.clusters, "w": case.weights}
-    columns |= {f"f{place}": codes for place, codes in enumerate(case.effects)}
+    columns |= {f"f{number}": codes for number, codes in enumerate(case.effects)}
     frame = pd.DataFrame({name: value for name, value in columns.items() if value is not None})
-    effects = " + ".join(f"f{place}" for place in range(len(case.effects)))
+    effects = " + ".join(f"f{number}" for number in range(len(case.effects)))
     options: dict[str, Any] = {
         "vcov": "iid" if case.clusters is None else {"CRV1": "g"},
         "ssc": pf.ssc(k_adj=True, k_fixef="nonnested", G_adj=True, G_df="min"),
@@ -197,11 +197,11 @@ def fits(
     """Compare fits with fixed effects with pyfixest's: numbers, CPU seconds, memory."""
     for source in sources:
         for name in cases(data / ACS, data / "sd2011.csv", 50, source):
-            found = {e: alone(cost, data, persons, name, e) for e in ("own", "pyfixest")}
-            for engine, one in found.items():
+            costs = {e: alone(cost, data, persons, name, e) for e in ("own", "pyfixest")}
+            for engine, one in costs.items():
                 yield from rows_of(f"{name}, {engine}", one["cost"])
             for what in ("coefficients", "errors"):
-                ratio = np.divide(found["own"][what], found["pyfixest"][what])
+                ratio = np.divide(costs["own"][what], costs["pyfixest"][what])
                 far = float(np.abs(ratio - 1).max())
                 yield Row(name, f"{what}, largest relative difference", far, holds=far < 1e-8)
 

@@ -120,8 +120,8 @@ def conversation(
                 _question(ask, query, hand, clock)
             guard = http.app.state.guard  # type: ignore[attr-defined]
             http.cookies.set(guard.cookie, known.sign_in(tokens["sam"]))
-            for place in ("queries", "projects", "alarms", "audit?check=true"):
-                _keep(http.get(f"/steward/{place}"), talk)
+            for page in ("queries", "projects", "alarms", "audit?check=true"):
+                _keep(http.get(f"/steward/{page}"), talk)
         made.engine.dispose()
     return talk
 
@@ -135,15 +135,15 @@ def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) ->
     submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     while hand.check_next(0):
         pass
-    digest, place = submission["digest"], f"/queries/{submission['id']}"
+    digest, path = submission["digest"], f"/queries/{submission['id']}"
     ask("ada", "GET", f"/datasets/panel/dry-runs/{digest}")
-    ask("ada", "GET", place)
+    ask("ada", "GET", path)
     clock.at += timedelta(seconds=1)
     hand.answer_next(0)
-    ask("ada", "GET", place)  # computed, and not due
+    ask("ada", "GET", path)  # computed, and not due
     clock.at += timedelta(hours=1)
     for who in ("ada", "bob", "sam"):
-        ask(who, "GET", place)
+        ask(who, "GET", path)
     ask("bob", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     ask("ada", "GET", "/projects")
     ask("ada", "GET", "/queries")
@@ -201,16 +201,16 @@ def _logged(stream: io.StringIO) -> Iterator[None]:
     """Write every line of every logger to a text, as the server writes its log."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(FieldFormatter())
-    root, own = logging.getLogger(), logging.getLogger("synthesizer")
-    before = root.level, own.level
+    root, package = logging.getLogger(), logging.getLogger("synthesizer")
+    before = root.level, package.level
     root.addHandler(handler)
-    own.setLevel(logging.DEBUG)
+    package.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         root.removeHandler(handler)
         root.setLevel(before[0])
-        own.setLevel(before[1])
+        package.setLevel(before[1])
 
 
 def differences(
@@ -226,8 +226,8 @@ def differences(
             path = Path(folder) / "confidential.csv"
             one.to_csv(path, index=False)
             talks.append(conversation(path, Path(folder), queries, run).parts())
-    found = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
-    return found if len(talks[0]) == len(talks[1]) else [*found, "one says more than the other"]
+    changes = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
+    return changes if len(talks[0]) == len(talks[1]) else [*changes, "one says more than the other"]
 
 
 @job(pairs=5)
@@ -236,8 +236,8 @@ def conversations(pairs: int = 1_000, seed: int = 1) -> Rows:
     rng, differing = random.Random(seed), 0  # noqa: S311 - pairs of files
     for number in range(pairs):
         frame = people(60, seed=seed + number)
-        found = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
-        differing += bool(found)
-        for one in found:
+        changes = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
+        differing += bool(changes)
+        for one in changes:
             yield Row(f"pair {number}", one[:2_000], 1, holds=False)
     yield Row(f"{pairs:,} pairs", "differing", differing, holds=not differing)

@@ -208,11 +208,11 @@ class Visitor:
     ) -> Page:
         """Fill in the form that has these fields, and press a button of it."""
         form = next(one for one in page.forms if typed.keys() | names <= one.names)
-        kept = {name: value for name, value in form.fields if name not in typed}
+        defaults = {name: value for name, value in form.fields if name not in typed}
         pressed = {"step": step} if step else {}
         if step and ("step", step) not in form.buttons:
             raise SystemExit(f"{page.path}: there is no button {step}")
-        return self._page(self._http.post(form.action, data={**kept, **typed, **pressed}))
+        return self._page(self._http.post(form.action, data={**defaults, **typed, **pressed}))
 
     def wait(self, path: str, words: str) -> Page:
         """Open a page again and again until it says something."""
@@ -260,10 +260,10 @@ def verdict(text: str) -> str:
     >>> verdict("Answer: yes answered"), verdict("Answer: cannot tell")
     ('holds', 'open')
     """
-    found = re.search(r"Answer: (yes|no|cannot tell)", text)
-    if found is None:
+    match = re.search(r"Answer: (yes|no|cannot tell)", text)
+    if match is None:
         raise SystemExit("the page of an answer says neither yes nor no nor cannot tell")
-    return {"yes": "holds", "no": "fails", "cannot tell": "open"}[found[1]]
+    return {"yes": "holds", "no": "fails", "cannot tell": "open"}[match[1]]
 
 
 # The trial
@@ -339,24 +339,24 @@ def pages(
     ``keep`` is a directory for the data, used again if it is there; ``claims`` is a YAML list of
     other claims, as queries.
     """
-    asked: tuple[Claim, ...] = CLAIMS
+    chosen: tuple[Claim, ...] = CLAIMS
     if claims.is_file():
-        asked = tuple(map(Claim.of, yaml.safe_load(claims.read_text(encoding="utf-8"))))
+        chosen = tuple(map(Claim.of, yaml.safe_load(claims.read_text(encoding="utf-8"))))
     with TemporaryDirectory() as folder:
         demo = Path(folder) / "demo" if keep == Path() else keep
         if not demo.exists():
             make_demo(demo, persons=persons)
         content = yaml.safe_load((demo / "schema.yaml").read_text(encoding="utf-8"))
         schema = strictly(PublicSchema, content)
-        with visiting(demo, repeats, len(asked)) as (visitor, names):
-            verdicts = trial(visitor, names, asked)
+        with visiting(demo, repeats, len(chosen)) as (visitor, names):
+            verdicts = trial(visitor, names, chosen)
         right, wrong = 0.0, 0
-        for claim, counted in zip(asked, verdicts, strict=True):
+        for claim, counted in zip(chosen, verdicts, strict=True):
             there = claim.of_all(demo / "run" / "synthetic_1.csv", schema)
             here = claim.of_all(demo / "confidential.parquet", schema, there[0])
             true, contrary = ("holds", "fails") if here[2] else ("fails", "holds")
             right, wrong = right + counted[true] / counted.total(), wrong + counted[contrary]
             sides = {"synthetic": there[0], "confidential": here[0], "its error": here[1]}
             yield from rows_of(claim.words, {**sides, "it is right that it": true, **counted})
-    yield Row("all", f"right, of {len(asked)}", right, holds=right >= 0.9 * len(asked))
+    yield Row("all", f"right, of {len(chosen)}", right, holds=right >= 0.9 * len(chosen))
     yield Row("all", "wrong answers", wrong, holds=not wrong)

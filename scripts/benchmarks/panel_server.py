@@ -119,8 +119,8 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 def programs() -> Path | None:
     """Return the directory of initdb and pg_ctl; None where there is none."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    found = debian[-1] if debian else shutil.which("initdb")
-    return None if found is None else Path(found).resolve().parent
+    program = debian[-1] if debian else shutil.which("initdb")
+    return None if program is None else Path(program).resolve().parent
 
 
 class Cluster:
@@ -166,8 +166,8 @@ def running() -> Iterator[Cluster]:
     FileNotFoundError
         If it is not installed.
     """
-    found = programs()
-    if found is None:
+    binaries = programs()
+    if binaries is None:
         raise FileNotFoundError(MISSING)
     with tempfile.TemporaryDirectory(prefix="pg") as name:  # the path of a socket is short
         folder = Path(name)
@@ -178,7 +178,7 @@ def running() -> Iterator[Cluster]:
         def call(program: str, *words: str) -> None:
             uid, gid = (None, None) if user is None else (user.pw_uid, user.pw_gid)
             subprocess.run(
-                [str(found / program), "-D", f"{name}/data", *words],
+                [str(binaries / program), "-D", f"{name}/data", *words],
                 check=True,
                 cwd=name,
                 stdout=subprocess.DEVNULL,

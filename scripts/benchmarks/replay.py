@@ -101,23 +101,23 @@ class Rebuilt:
         return self.right == self.variables
 
 
-def rebuilt(release: Release, file: pd.DataFrame, place: int, published: Frames) -> Rebuilt:
+def rebuilt(release: Release, file: pd.DataFrame, position: int, published: Frames) -> Rebuilt:
     """Rebuild the record at ``place``, of which nothing is known, from released datasets."""
-    others = file.drop(index=place)
+    others = file.drop(index=position)
     usual = {name: others[name].mode()[0] for name in release.names}
-    truth = {name: file.loc[place, name] for name in release.names}
+    truth = {name: file.loc[position, name] for name in release.names}
     record: dict[str, str] = {}
     trial, refits = pd.DataFrame(index=file.index), 0
     for name, levels in release.levels.items():
         trial[name], agreeing = file[name], {}
         for level in levels:
-            trial.loc[place, name] = level
+            trial.loc[position, name] = level
             agreeing[level] = agreement(release.replayed(trial), published, [name])
             refits += 1
         best = max(agreeing.values())
         tied = [level for level, cells in agreeing.items() if cells == best]
         record[name] = usual[name] if usual[name] in tied else tied[0]
-        trial.loc[place, name] = record[name]
+        trial.loc[position, name] = record[name]
     return Rebuilt(
         right=sum(record[name] == truth[name] for name in release.names),
         guessed=sum(usual[name] == truth[name] for name in release.names),
@@ -126,7 +126,7 @@ def rebuilt(release: Release, file: pd.DataFrame, place: int, published: Frames)
     )
 
 
-def told_membership(
+def membership_attack(
     release: Release, others: pd.DataFrame, record: pd.DataFrame, random_key: str | None
 ) -> tuple[float, float]:
     """Return whether the attacker tells rightly that a record is in the file, and that it is not.
@@ -154,11 +154,11 @@ def distance_attack(
     """
     tables = [as_table(frame, names) for frame in (members, unseen, *published)]
     seen, others, *made = mixed_records(tables, names)
-    near = [-nearest(records, stacked(made))[0] for records in (seen, others)]
-    truth = np.repeat([1, 0], [len(part) for part in near])
-    scores = np.concatenate(near)
-    alarms, found, _ = roc_curve(truth, scores)
-    return float(roc_auc_score(truth, scores)), float(np.interp(ALARMS, alarms, found))
+    closeness = [-nearest(records, stacked(made))[0] for records in (seen, others)]
+    truth = np.repeat([1, 0], [len(part) for part in closeness])
+    scores = np.concatenate(closeness)
+    alarms, hits, _ = roc_curve(truth, scores)
+    return float(roc_auc_score(truth, scores)), float(np.interp(ALARMS, alarms, hits))
 
 
 def people() -> pd.DataFrame:
@@ -187,20 +187,20 @@ def attacks(
     file, others = frame.head(rows), frame.iloc[: rows - 1]
     for words, key in SECRETS:
         published = release.made(file, key)
-        found = [rebuilt(release, file, place, published) for place in range(records)]
+        rebuilds = [rebuilt(release, file, position, published) for position in range(records)]
         cells = records * len(release.names)
-        whole, guessed = sum(one.whole for one in found), sum(one.guessed for one in found)
-        lucky = sum(one.guessed == one.variables for one in found)
+        whole, guessed = sum(one.whole for one in rebuilds), sum(one.guessed for one in rebuilds)
+        lucky = sum(one.guessed == one.variables for one in rebuilds)
         holds = None  # a smaller file may have draws that no longer name the record
         if rows >= 500:
             holds = whole == records if key else whole <= lucky + 1
         yield Row(f"rebuilt, {words}", f"records, of {records}", whole, holds=holds)
-        yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in found))
+        yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in rebuilds))
         yield Row(f"rebuilt, {words}", "variables by guessing", guessed)
-        yield Row(f"rebuilt, {words}", "refits a record", found[0].refits)
+        yield Row(f"rebuilt, {words}", "refits a record", rebuilds[0].refits)
         right = [
-            told_membership(release, others, frame.iloc[[rows + place]], key)
-            for place in range(records)
+            membership_attack(release, others, frame.iloc[[rows + position]], key)
+            for position in range(records)
         ]
         inside, outside = (100 * share for share in np.mean(right, axis=0))
         case = f"membership by replay, {words} (guessing 50 %)"

@@ -110,9 +110,9 @@ class Recorded(Exact):
         self.asked: list[tuple[Mechanism, tuple[int, ...]]] = []
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
-        place = len(self.asked)
+        number = len(self.asked)
         self.asked.append((mechanism, super().draw(mechanism, values)))
-        return self.answers[place] if self.answers else DryNoise().draw(mechanism, values)
+        return self.answers[number] if self.answers else DryNoise().draw(mechanism, values)
 
 
 HOSTILE = ("", "nan", "inf", "-inf", "1e308", "5e-324", "1e999", "x", "'", "é", "M" * 50, "0", "-1",
@@ -268,5 +268,5 @@ def replay(pairs: int = 500) -> Rows:
             differ = replays(name, each, synthetic)
             yield Row(name, f"differ, of {each} pairs", differ, holds=differ == 0)
         for control in CONTROLS:
-            found = replays_of_control(control, synthetic)
-            yield Row(f"control: {control.__name__}", "found, of 1", found, holds=found == 1)
+            detected = replays_of_control(control, synthetic)
+            yield Row(f"control: {control.__name__}", "found, of 1", detected, holds=detected == 1)

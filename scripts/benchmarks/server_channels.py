@@ -71,10 +71,10 @@ def releases(
     with TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         services = []
         for name in ("plain", "slow"):
-            place = Path(folder) / name
-            place.mkdir()
+            root = Path(folder) / name
+            root.mkdir()
             jobs = {"seconds": slot, "lanes": lanes, "waiting": 10_000}
-            services.append(service_of(panel_content(place, cap=1_000.0, tick=0.2, job=jobs)))
+            services.append(service_of(panel_content(root, cap=1_000.0, tick=0.2, job=jobs)))
         plain, slow = (
             pool.submit(_releases_of, service, runs, extra, at_once)
             for service, extra in zip(services, (0.0, slot / 2), strict=True)
@@ -108,18 +108,18 @@ def _released(service: Service, ada: Account, number: int, at_once: bool) -> Rel
     """Return how an answer was released; each query is another one by its border."""
     query = {**GAP, "ask": {**GAP["ask"], "below": -number / 1e6}, "epsilon": 0.001}
     time.sleep(random.random() * service.config.tick)  # noqa: S311 - when somebody asks
-    asked = service.submit(ada, "panel", query, project="gap")
-    while (asked := service.find(ada, asked.id)).state == "checking":
+    submission = service.submit(ada, "panel", query, project="gap")
+    while (submission := service.find(ada, submission.id)).state == "checking":
         time.sleep(0.02)
-    begun, promised = time.monotonic(), asked.due
-    while (asked := service.find(ada, asked.id)).state != "answered":
-        if at_once and _is_computed(service, asked.digest):
+    begun, promised = time.monotonic(), submission.due
+    while (submission := service.find(ada, submission.id)).state != "answered":
+        if at_once and _is_computed(service, submission.digest):
             break
         time.sleep(0.05)
     seconds = time.monotonic() - begun
     if promised is not None:  # the next query finds its lane free, whenever this one was ready
         time.sleep(max(0.0, (promised - now()).total_seconds()))
-    return Release(seconds, asked.due == promised)
+    return Release(seconds, submission.due == promised)
 
 
 def _is_computed(service: Service, digest: str) -> bool:
@@ -151,7 +151,7 @@ CODE = (
     "(" * 5_000 + "age" + ")" * 5_000,
 )
 """What has run, or ended a process, where texts of users are handed to a parser with eval."""
-PLACES: tuple[Callable[[str], dict[str, Any]], ...] = (
+TEMPLATES: tuple[Callable[[str], dict[str, Any]], ...] = (
     lambda text: {**GAP, "formula": text},
     lambda text: {**GAP, "formula": f"pay ~ {text}"},
     lambda text: {**GAP, "formula": f"pay ~ I({text})"},
@@ -226,10 +226,10 @@ def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
         canary, service = Canary(folder), service_of(panel_content(folder, cap=1.0))
         dataset = service.datasets["panel"]
         for text in texts(canary, number, seed):
-            for place in PLACES:
+            for template in TEMPLATES:
                 tried += 1
                 try:
-                    query = dataset.asked(place(text))
+                    query = dataset.asked(template(text))
                     taken += 1
                     if text in canary.payloads:
                         runner.outcome(dataset.task(query, is_dry=True), JobLimits())

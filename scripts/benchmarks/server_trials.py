@@ -135,7 +135,7 @@ def answer(url: str, query: str, *, apart: bool = False) -> int:
     with transaction(engine) as store:
         ledger.lock(store)
         is_new = not ledger.is_charged(query, within=store)
-        kept = ledger.reserve(
+        stored = ledger.reserve(
             query, content="{}", epsilon=TENTH, user="u", analysis="a", within=store
         )
         if is_new and not apart:
@@ -144,15 +144,15 @@ def answer(url: str, query: str, *, apart: bool = False) -> int:
         time.sleep(0.005)
         with transaction(engine) as store:
             audit.append(store, "u", "charged", details={"query": query})
-    if kept is None:
+    if stored is None:
         drawn = secrets.randbelow(10**9)
         with transaction(engine) as store:
             ledger.lock(store)
             is_first = ledger.answer(query, within=store) is None
-            kept = ledger.store(query, [[drawn]], within=store)
+            stored = ledger.store(query, [[drawn]], within=store)
             if is_first:
                 audit.append(store, "server", "answered", details={"query": query})
-    return kept[0][0]
+    return stored[0][0]
 
 
 def answer_unkept(url: str, query: str) -> int:
@@ -232,7 +232,7 @@ def _killed(url: str, shown: Path, answers: Answers) -> Killed:
         charged = [row.query for row in store.execute(select(ANSWER.c.query))]
         entries = (_actions(store, "charged"), _actions(store, "answered"))
         released = select(func.count()).where(ANSWER.c.released.is_not(None))
-        kept = (len(charged), int(store.execute(released).scalar_one()))
+        recorded = (len(charged), int(store.execute(released).scalar_one()))
         chain = audit.verify(store)
     seen = seen_in(shown)
     for query in charged:
@@ -241,7 +241,7 @@ def _killed(url: str, shown: Path, answers: Answers) -> Killed:
     missed = len(unanswered) + (_spent(ledger) != spent)
     most = max(map(len, seen.values()), default=0)
     engine.dispose()
-    return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, kept)
+    return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, recorded)
 
 
 def _spent(ledger: Ledger) -> int:
@@ -268,9 +268,9 @@ def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:
     for _ in range(number):
         age, year = int(rng.integers(18, 70)), int(rng.integers(2000, 2004))
         sex, agency = str(rng.choice(["F", "M"])), str(rng.choice(["AG", "DD", "TR", "VA"]))
-        kept = f"sex == '{sex}' and agency == '{agency}' and year >= {year}"
-        others = (f"{kept} and age > {age + 1}", f"{kept} and age <= {age}", kept)
-        both = (f"{kept} and age > {age}", str(rng.choice(others)))
+        subset = f"sex == '{sex}' and agency == '{agency}' and year >= {year}"
+        others = (f"{subset} and age > {age + 1}", f"{subset} and age <= {age}", subset)
+        both = (f"{subset} and age > {age}", str(rng.choice(others)))
         yield tuple(query_of({**QUESTION, "subset": one}).digest for one in both)  # type: ignore[misc]
 
 
@@ -287,15 +287,15 @@ def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> 
         second = new_dataset(engine, "two", data="b" * 64, cap=1e6)
     else:
         second = new_version(engine, "one", data="b" * 64)
-    ledgers, asked = (first, second), set()
-    for place, pair in enumerate(pairs(number, seed)):
+    ledgers, questions = (first, second), set()
+    for index, pair in enumerate(pairs(number, seed)):
         for turn, query in enumerate(pair):
-            which, user = (place + turn) % 2, ("ada", "bob")[place // 2 % 2]
+            which, user = (index + turn) % 2, ("ada", "bob")[index // 2 % 2]
             ledgers[which].reserve(query, content="{}", epsilon=TENTH, user=user, analysis=user)
-            asked.add((which, query))
+            questions.add((which, query))
     paid = _spent(first)
     engine.dispose()
-    return len(asked), paid
+    return len(questions), paid
 
 
 # T17: the audit log is changed by whoever can write the database.
@@ -407,10 +407,10 @@ class Talkative(Accounts):
 def guesses(token: str, number: int, seed: int) -> Iterator[str]:
     """Yield tokens of which a single character differs from a valid one, or is missing."""
     rng = np.random.default_rng(seed)
-    for place in rng.integers(len(token), size=number):
+    for position in rng.integers(len(token), size=number):
         other = str(rng.choice([*"abcXYZ019_-", ""]))
-        if other != token[place]:
-            yield token[:place] + other + token[place + 1 :]
+        if other != token[position]:
+            yield token[:position] + other + token[position + 1 :]
 
 
 def token_replies(accounts: Accounts, number: int, seed: int) -> dict[str, set[tuple[Any, ...]]]:
@@ -504,15 +504,15 @@ def crashes(times: int = 50) -> Rows:
         for kind, new in kinds.items():
             for answers, number in trials:
                 with new() as url:
-                    found = kills(url, Path(folder) / "shown", number, 1, answers)
+                    killed = kills(url, Path(folder) / "shown", number, 1, answers)
                 case = f"{kind}, {answers.__name__}, {number} times"
-                yield Row(case, "answers shown", found.shown)
-                yield Row(case, "paid", found.spent)
-                yield Row(case, "most answers to one question", found.answers)
-                yield Row(case, "charged questions without an answer", found.unanswered)
-                yield Row(case, "problems of the chain", len(found.chain.problems))
-                keeps = "yes" if found.holds else "no"
-                holds = found.holds == (answers is answer)
+                yield Row(case, "answers shown", killed.shown)
+                yield Row(case, "paid", killed.spent)
+                yield Row(case, "most answers to one question", killed.answers)
+                yield Row(case, "charged questions without an answer", killed.unanswered)
+                yield Row(case, "problems of the chain", len(killed.chain.problems))
+                keeps = "yes" if killed.holds else "no"
+                holds = killed.holds == (answers is answer)
                 yield Row(case, "every promise is kept", keeps, holds=holds)
 
 
@@ -523,10 +523,10 @@ def differences(number: int = 1_000) -> Rows:
         for kind, new in kinds.items():
             for is_apart in (False, True):
                 with new() as url:
-                    asked, paid = differenced(url, number, 1, is_apart=is_apart)
+                    questions, paid = differenced(url, number, 1, is_apart=is_apart)
                 control = ", control: a budget of each version" * is_apart
-                case, holds = f"{kind}, {number} pairs{control}", (asked == paid) != is_apart
-                yield Row(case, f"paid, of {asked} questions", paid, holds=holds)
+                case, holds = f"{kind}, {number} pairs{control}", (questions == paid) != is_apart
+                yield Row(case, f"paid, of {questions} questions", paid, holds=holds)
 
 
 @job(number=40)
@@ -561,6 +561,6 @@ def refusals(number: int = 1_000) -> Rows:
             for accounts in (Accounts, Talkative):
                 with made(new) as engine:
                     replies = token_replies(accounts(engine), number, seed=1)
-                told = len(set().union(*(r for name, r in replies.items() if name != "valid")))
+                count = len(set().union(*(r for name, r in replies.items() if name != "valid")))
                 holds = tells_nothing(replies) == (accounts is Accounts)
-                yield Row(f"{kind}, {accounts.__name__}", "different refusals", told, holds=holds)
+                yield Row(f"{kind}, {accounts.__name__}", "different refusals", count, holds=holds)

@@ -99,11 +99,11 @@ class Study:
             has_education = frame["education"] != simulated.MISSING
             frame = frame[has_race & has_education & (frame["basic_pay"].astype(float) > 0)]
             frames.append(frame.assign(basic_pay=frame["basic_pay"].astype(float)))
-        ours, theirs = frames
-        found = compare_fit_by(ours, theirs, formula, by, clusters="person")
+        real, made = frames
+        results = compare_fit_by(real, made, formula, by, clusters="person")
         return {
             tuple(map(str, group)): {self.names[row.name]: row for row in fit.coefficients}
-            for group, fit in found.items()
+            for group, fit in results.items()
             if isinstance(fit, FitComparison)
         }
 
