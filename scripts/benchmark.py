@@ -57,7 +57,7 @@ def jobs_of(names: list[str]) -> Iterator[Job]:
 
 
 def settings(job: Job, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a job: those of --set, else of --small, else its own."""
+    """Return the arguments of a job: those of --set, else of --small, else the defaults."""
     wanted = dict(word.split("=", 1) for word in options.set)
     hints, values = get_type_hints(job.run), {"data": options.data}
     parameters = inspect.signature(job.run).parameters

@@ -84,7 +84,7 @@ def main(
     out: Annotated[Path, typer.Option("--out", "-o", help="SVG file to write.")],
     persons: Annotated[int, typer.Option(min=1, help="Careers drawn on each side.")] = 60,
     letters: Annotated[
-        int | None, typer.Option(min=1, help="States are told apart by their first letters.")
+        int | None, typer.Option(min=1, help="Shorten states to this many first letters.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the persons.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,

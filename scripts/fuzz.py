@@ -90,7 +90,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a call came to: an exit code, problems in words, or a finding."""
+    """The result of a call: an exit code, messages, or a finding."""
 
     code: int
     problems: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Reply:
     printed: str = ""
 
 
-def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Outcome:
+def outcome(kind: str, number: int, seed: int = 1, *, is_verbose: bool = False) -> Outcome:
     """Make the input of a kind and a number, call what gets it, and judge.
 
     Examples
@@ -118,7 +118,7 @@ def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Out
             before = contents(folder)
             reply = called(call)
             code = reply.code
-            if tell:
+            if is_verbose:
                 print(f"{shown(call)}\n  exit {code} {list(reply.problems)} {reply.finding}")
             if reply.finding:
                 findings.append(f"{shown(call)}: {reply.finding}")
@@ -126,7 +126,7 @@ def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Out
             findings += judged(trial, position, reply, before, contents(folder))
             if code not in (0, 3):
                 break
-        if tell:
+        if is_verbose:
             for path in sorted(folder.iterdir()):
                 print(f"--- {path.name}\n{path.read_bytes()[:2000]!r}" if path.is_file() else path)
             print(f"--- typed\n{trial.typed[:2000]!r}")
@@ -284,7 +284,7 @@ def fuzz(
     """Fuzz some kinds of inputs, all when none is named."""
     if replay is not None:
         for kind in kinds or KINDS:
-            for finding in outcome(kind, replay, seed, tell=True).findings:
+            for finding in outcome(kind, replay, seed, is_verbose=True).findings:
                 print(f"FINDING: {finding}")
         return
     # what is installed stays the same: half of the time of an input goes into asking for it

@@ -306,7 +306,7 @@ def with_others(
 
 
 def write_parquet(folder: Path, mine: Sequence[int], rng: random.Random) -> bool:
-    """Write two neighbours; tell whether nobody may refuse them."""
+    """Write two neighbours; return whether they must be accepted."""
     real, kinds = texts_of(rng), TYPES[: some(rng, -2, -2, -2, len(TYPES))]
     both: list[dict[str, Any]] = [{}, {}]
     refused = False
@@ -327,7 +327,7 @@ def write_parquet(folder: Path, mine: Sequence[int], rng: random.Random) -> bool
 
 
 def write_csv(folder: Path, mine: Sequence[int], form: dict[str, str], rng: random.Random) -> bool:
-    """Write two neighbours; tell whether nobody may refuse them."""
+    """Write two neighbours; return whether they must be accepted."""
     real, marks = texts_of(rng), rng.choices(RAW, k=some(rng, 0, 0, 1, 2))
     line_end, is_cut = some(rng, "\n", "\n", "\r\n"), rng.random() < 0.2
     style = some(rng, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC)

@@ -61,9 +61,9 @@ from mutmut.mutation.mutators import mutation_operators
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("measures/risk", "measures/utility", "engine", "models", "extensions")
 LIMIT = 5
-"""Processor time that a mutant may take: so many times that of all tests of its room."""
+"""Processor time that a mutant may take, in multiples of that of all tests of its room."""
 WAIT = 60
-"""Time by the clock, counted in the same way, after which it is taken for asleep."""
+"""Time by the clock after which it counts as asleep, in the same multiples."""
 LIBRARIES = ("pandas", "pyarrow.parquet", "scipy.stats", "sklearn.tree", "pydantic", "hypothesis")
 """Imported once, then there in every run."""
 TYPES = (cst.Subscript, cst.BinaryOperation)
@@ -169,7 +169,7 @@ def _changes(
 
 
 def _left_out(node: Any) -> bool:
-    """Tell docstrings, annotations, decorators, imports, `__all__` and `if TYPE_CHECKING`."""
+    """Find docstrings, annotations, decorators, imports, `__all__` and `if TYPE_CHECKING`."""
     if isinstance(node, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom):
         return True
     if isinstance(node, cst.Expr):
@@ -224,7 +224,7 @@ def _words_only(node: Any, changed: Any) -> bool:
 
 @dataclass
 class Tests:
-    """What the tests of a room do when nothing is changed."""
+    """Times and lines of the tests of a room when nothing is changed."""
 
     seconds: float
     """Processor time of all of them."""
@@ -232,7 +232,7 @@ class Tests:
     executed: Mapping[tuple[str, int], Sequence[str]]
     """The tests that execute a line of a file."""
 
-    def near(self, mutant: Mutant) -> set[str]:
+    def tests_of(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the changed lines; "" if an import does."""
         first, last = mutant.lines
         lines = range(first, last + 1)
@@ -240,8 +240,8 @@ class Tests:
         return tests if mutant.is_called else tests | {""}
 
     def choose(self, mutant: Mutant, items: Sequence[Any]) -> list[Any]:
-        """Choose the tests that may notice: first the near ones, within a file the short ones."""
-        tests = self.near(mutant)
+        """Choose the tests that may notice: first those of the mutant, in a file the short ones."""
+        tests = self.tests_of(mutant)
         cost: dict[str, float] = defaultdict(float)
         for test in tests:
             cost[_file(test)] += self.durations.get(test, 0.0)
@@ -271,7 +271,7 @@ def _file(test: str) -> str:
 
 
 class Watcher:
-    """A plug-in: chooses the tests, measures them, says which test failed first."""
+    """A plug-in: chooses the tests, measures them, records which test failed first."""
 
     def __init__(
         self, choose: Callable[[Sequence[Any]], list[Any]] = list, tracer: Any = None
@@ -353,13 +353,13 @@ class Copy:
             os.killpg(process, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(status)
         if code > 0:
-            raise SystemExit(f"{self.said()}\nThe mutant was not tried: an error of this script.")
+            raise SystemExit(f"{self.log()}\nThe mutant was not tried: an error of this script.")
         if code < 0:
             return None
         report: Result = json.loads(self.report.read_text())
         return report
 
-    def said(self) -> str:
+    def log(self) -> str:
         """Return the end of what the last process printed."""
         return (self.folder / "log").read_text(errors="replace")[-3000:]
 
@@ -408,7 +408,7 @@ def clean(room: str, copy: Copy) -> Tests:
     report = copy.finish(*os.waitpid(process, 0))
     if report is None or report["code"]:
         raise SystemExit(
-            f"{copy.said()}\nThe tests in tests/{room} fail before anything is changed."
+            f"{copy.log()}\nThe tests in tests/{room} fail before anything is changed."
         )
     executed = {
         (file, int(line)): tests
@@ -430,7 +430,7 @@ def types_only(difference: Sequence[str]) -> bool:
 
 
 def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
-    """Say what became of a mutant."""
+    """Return the result of a mutant."""
     if report is None:
         status = "timed out"
     elif report["code"] in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):

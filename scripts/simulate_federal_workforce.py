@@ -84,7 +84,7 @@ def parse(
     if period is None:
         faults.append(f"--years ({years}) must be two years such as 1988-2011")
     first, last = (int(year) for year in period.groups()) if period else (1988, 2011)
-    # what is no number is told once: a number that is fine stands in for it below
+    # a text that is no number is reported once: a valid number replaces it below
     request = Request(
         persons=_whole(persons, "persons", 1, faults),
         first_year=first,

@@ -97,7 +97,7 @@ def configuration() -> str:
 
 
 def _homes(schema: Schema) -> dict[str, str]:
-    """Return for each part of the schema with keys of its own where it stands first."""
+    """Return for each part of the schema with keys of its own where it comes first."""
     homes: dict[str, str] = {}
     waiting = [("", schema)]
     while waiting:

@@ -156,7 +156,7 @@ class Reference:
 
 
 def halves(file: File, options: CareerOptions, rng: np.random.Generator) -> dict[str, float]:
-    """Fit a random half; return what of both halves comes back, is nearer, and is revealed."""
+    """Fit a random half; return how much of each half comes back, is nearer, and is revealed."""
     n = len(file.careers) // 2
     rows = rng.permutation(len(file.careers))
     mine, others = file.careers[rows[:n]], file.careers[rows[n : 2 * n]]
@@ -234,8 +234,8 @@ CAREER_ONLY = {
 def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> Rows:
     """Count pairs and triples with more new combinations than a new sample and one point.
 
-    Numbers are in 20 groups, values that the original does not have are left out. The configuration
-    has no models unless ``config`` names one; each is tried with and without
+    Numbers are in 20 groups; values that the original does not contain are left out. Without
+    ``config`` the configuration has no models. Each configuration runs with and without
     `structural_zeros: auto`.
     """
     source: Any = config if config.is_file() else _of_sample(persons)

@@ -6,12 +6,12 @@ Columns are judged that are neither identifiers nor left out, in files of 300 ro
 
 - distance: Kolmogorov-Smirnov of numbers, total variation of others; listed above 0.08 and above
   what one new sample in a thousand passes, besides levels of fewer than five, which are joined;
-- rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
-  most numbers are such. Chance is how many somebody would hit who names equally round numbers near
-  the cells at random; a column is listed where the hits exceed it by three standard deviations. Of
-  a column that is computed from one other those rows count whose input is no number of the data,
-  which it would repeat; what is computed from several tells of their combination. A cell that
-  equals another of its row, as a bound that is kept, is judged there.
+- rare numbers: synthetic cells with a number of fewer than five records, in columns where most
+  numbers are rare. Chance is the expected hits of equally round numbers near the cells, drawn at
+  random. A column is listed where the hits exceed chance by three standard deviations. In a column
+  computed from one other, only rows count whose input is not in the data: other rows would repeat
+  it. A column computed from several reveals their combination. A cell that equals another of its
+  row, such as a bound, is judged there.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ JUDGED_ROWS: Final = 300
 """Fewest records of a file whose distributions are judged."""
 MAX_DISTANCE: Final = 0.08
 MIN_HOLDERS: Final = 5
-"""Records that must hold a number for it to leave."""
+"""Fewest records with a number that is released."""
 NEIGHBOURS: Final = (5, 20)
-"""Records on either side of a number whose neighbourhood is looked at: 2 % of them, in bounds."""
+"""Least and most neighbours of a number on either side, which are 2 % of the records."""
 MAX_DECIMALS: Final = 7
-"""Numbers with more are taken for continuous: no number is named by chance."""
+"""Numbers with more decimals count as continuous: chance hits none of them."""
 FEW_VALUES: Final = 10
-"""Numbers with at most so many values are compared by their shares."""
+"""Numbers with at most ten values are compared by their shares."""
 ISO_DATE: Final = r"\d{4}-\d{2}-\d{2}"
 EPOCH: Final = pd.Timestamp("1970-01-01")
 DOORS: Final = ("command", "python")
@@ -263,8 +263,8 @@ def new_sample(column: pd.Series[Any]) -> float:
 def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     """Count cells with a number of few records where most are such; and how many are chance.
 
-    Chance is the share of numbers near a cell, as round as it and held by no five records, that
-    some record holds: somebody who names such a number at random is right as often.
+    Chance is computed from the numbers near a cell that are as round as it. Of those with fewer
+    than five records it is the share with at least one record.
     """
     values, counts = np.unique(original[np.isfinite(original)], return_counts=True)
     rare = values[counts < MIN_HOLDERS]
@@ -304,7 +304,7 @@ def decimals_of(values: Any) -> int:
 
 
 def work(path: Path, door: str, output: str) -> None:
-    """Try one door on one file, and write the outcome to a place."""
+    """Try one door on one file, and write the outcome to a file."""
     outcome, start = Outcome(name_of(path), door), time.process_time()
     frame = read(path)
     if frame is not None:
@@ -352,7 +352,7 @@ def defaults(
     workers: int = 2,
     limit: float = 60.0,
 ) -> Rows:
-    """Run so many files, of names with ``only``, in a random order, each at most `limit` seconds.
+    """Run `number` files with ``only`` in their names, in a random order, each at most `limit` s.
 
     ``skip`` leaves out the first files, to go on after an interruption. The last rows are totals.
     """

@@ -1,10 +1,10 @@
-"""Tables 1, 2, 4 and 5 of Taub, Elliot, Pampaka and Smith (2018) for any file: CAP and half split.
+"""CAP and train-holdout test: tables 1, 2, 4, 5 of Taub, Elliot, Pampaka and Smith (2018).
 
-Keys and target are synthesised in that order, as in the paper, by CART with its settings (leaves of
-5, independent draws), by parametric models and by the package's own CART. The special uniques of
-table 1 are those of SUDA. A finding of the paper is a row that says whether it holds here: a line
-rises where its slope is above 0, and is flat where it is below `FLAT` of that with non-matches as
-zero. Nested datasets are far from independent, so p-values decide nothing.
+Any file will do. Keys and target are synthesised in that order, as in the paper, by CART with its
+settings (leaves of 5, independent draws), by parametric models and by the package's CART. The
+special uniques of table 1 are those of SUDA. Each finding of the paper is a row with its result
+here: a line rises where its slope is above 0, and is flat where it is below `FLAT` of that with
+non-matches as zero. Nested datasets are far from independent, so p-values decide nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Results:
-    """One method's results: CAP by number of keys (the largest first), and the half split."""
+    """One method's results: CAP by number of keys (the largest first), train-holdout test."""
 
     caps: Mapping[int, CapResult]
     half: DifferentialResult

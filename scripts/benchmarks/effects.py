@@ -39,7 +39,7 @@ class Case:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns, as pyfixest is given them."""
+        """Names of the columns for pyfixest."""
         return [f"x{number}" for number in range(self.X.shape[1])]
 
 
@@ -54,10 +54,10 @@ def ma2019(path: Path) -> dict[str, Case]:
     income, weights = frame["PINCP"].to_numpy(float), frame["PWGTP"].to_numpy(float)
     children = frame["NOC"].to_numpy(float)
     return {
-        "ma2019 ols": kept("ols", income, X, (area, industry)),
-        "ma2019 ols, clusters": kept("ols", income, X, (area, industry), area),
-        "ma2019 ols, weights": kept("ols", income, X, (area, industry), None, weights),
-        "ma2019 poisson, clusters": kept("poisson", children, X[:, :3], (area, industry), industry),
+        "ma2019 ols": case("ols", income, X, (area, industry)),
+        "ma2019 ols, clusters": case("ols", income, X, (area, industry), area),
+        "ma2019 ols, weights": case("ols", income, X, (area, industry), None, weights),
+        "ma2019 poisson, clusters": case("poisson", children, X[:, :3], (area, industry), industry),
     }
 
 
@@ -73,9 +73,9 @@ def sd2011(path: Path) -> dict[str, Case]:
     effects = tuple(coded(frame[name]) for name in ("region", "eduspec", "age"))
     income = frame["income"].to_numpy(float)
     return {
-        "sd2011 ols": kept("ols", income, X, effects),
-        "sd2011 ols, clusters": kept("ols", income, X, effects, effects[0]),
-        "sd2011 poisson": kept("poisson", income, X, effects),
+        "sd2011 ols": case("ols", income, X, effects),
+        "sd2011 ols, clusters": case("ols", income, X, effects, effects[0]),
+        "sd2011 poisson": case("poisson", income, X, effects),
     }
 
 
@@ -92,9 +92,9 @@ def federal(persons: int) -> dict[str, Case]:
     X = np.column_stack([age, age**2, part_time, supervisor])
     pay, effects = np.log(frame["basic_pay"].to_numpy(float)), (person, agency_year)
     return {
-        "federal ols": kept("ols", pay, X, effects),
-        "federal ols, clusters": kept("ols", pay, X, effects, person),
-        "federal poisson, clusters": kept("poisson", step, X, effects, person),
+        "federal ols": case("ols", pay, X, effects),
+        "federal ols, clusters": case("ols", pay, X, effects, person),
+        "federal poisson, clusters": case("poisson", step, X, effects, person),
     }
 
 
@@ -109,7 +109,7 @@ def coded(values: pd.Series[Any]) -> Codes:
     return np.asarray(pd.factorize(values.astype(str), sort=True)[0], dtype=np.int64)
 
 
-def kept(
+def case(
     family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
@@ -117,7 +117,7 @@ def kept(
     clusters: Codes | None = None,
     weights: FloatArray | None = None,
 ) -> Case:
-    """Return the case of the records that say something."""
+    """Return the case of the records that are informative."""
     rows = informative(effects, y, family)
     return Case(
         family,
@@ -129,7 +129,7 @@ def kept(
     )
 
 
-def own(case: Case) -> tuple[list[float], list[float]]:
+def package_fit(case: Case) -> tuple[list[float], list[float]]:
     """Return coefficients and standard errors by the package."""
     fit = fit_model(
         case.family,
@@ -173,7 +173,7 @@ def cost(data: Path, persons: int, name: str, engine: str) -> dict[str, Any]:
     """Return the numbers of one fit, the CPU seconds of a second one, and the memory it took."""
     warnings.simplefilter("ignore")
     case = cases(data / ACS, data / "sd2011.csv", persons, name.split()[0])[name]
-    fit = {"own": own, "pyfixest": pyfixest}[engine]
+    fit = {"own": package_fit, "pyfixest": pyfixest}[engine]
     before = peak_gb()
     fit(case)
     start = process_time()

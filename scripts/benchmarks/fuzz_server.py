@@ -121,7 +121,7 @@ PATHS = (
 
 
 def hostile_path(rng: random.Random) -> str:
-    """Return a path whose parts nobody links to."""
+    """Return a path with parts that no page links to."""
     path = rng.choice(PATHS)
     return path.format(*(_quoted(rng.choice(WORDS)) for _ in range(path.count("{}"))))
 
@@ -234,7 +234,7 @@ def small_server(
     folder : Path
         Empty.
     requests : int
-        So many a minute are taken of an account.
+        Requests per minute that an account may send.
     database : str
         Its URL; a SQLite file in the folder where empty.
     """
@@ -287,7 +287,7 @@ def send(
 
 
 def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
-    """Send so many hostile bodies, and return how many replies of each status there were."""
+    """Send hostile bodies; return how many replies of each status there were."""
     rng, statuses, faults = random.Random(seed), Counter[int](), []  # noqa: S311 - bodies
     with (
         TemporaryDirectory() as folder,
@@ -312,7 +312,7 @@ def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
 
 @job(number=100)
 def bodies(number: int = 10_000, seed: int = 1, postgresql: bool = False) -> Rows:
-    """Send so many hostile bodies, forms and paths, on SQLite or on a PostgreSQL of its own."""
+    """Send hostile bodies, forms and paths, on SQLite or on a PostgreSQL of its own."""
     with (
         TemporaryDirectory() as folder,
         database_url(Path(folder), is_postgresql=postgresql) as database,
@@ -327,7 +327,7 @@ def bodies(number: int = 10_000, seed: int = 1, postgresql: bool = False) -> Row
 
 @job(program="schemathesis", examples=5)
 def schemathesis(program: str, examples: int = 200, seed: int = 1) -> Rows:
-    """Let schemathesis ask every operation over a socket, as each role and as nobody.
+    """Let schemathesis ask every operation over a socket, as each role and without a token.
 
     ``program`` is that of an environment of its own, since it pins what the server uses:
     ``python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'``.

@@ -2,7 +2,7 @@
 
 From five variables of the ACS excerpt (ma2019.csv), recoded to the numbers of levels of the
 Scottish census of that paper, a parametric chain draws 82,851 records: the original of all jobs but
-`paper`. ``n_rows`` makes it smaller, ``seeds`` says how often an evolution is repeated.
+`paper`. ``n_rows`` makes it smaller, ``seeds`` is how often an evolution is repeated.
 
 Source: Chen, Taub and Elliot (2019), Trade-off between information utility and disclosure risk in
 a GA synthetic data generator.
@@ -167,7 +167,7 @@ UNAIMED: dict[str, Any] = {"aimed": 0.0, "rates": "fixed"}
 
 @job(n_rows=3_000)
 def price(data: Path, n_rows: int = ROWS) -> Rows:
-    """Compare datasets of low risk by measures that the evolution did not look at."""
+    """Compare datasets of low risk by measures that the evolution did not use."""
     world = World(data, n_rows)
     chain = world.chain_start(100)
     made = {"CART, leaves of 5, as synthpop": chain[0]}
@@ -248,11 +248,11 @@ def chi_square(sought: Sought, records: Any) -> float:
 
 
 def as_reported(sought: Sought) -> Sought:
-    """Return a file that has the figures the paper tells of its own.
+    """Return a file with the figures that the paper reports for its file.
 
     Targets are as unequal (the baseline of CAP-U is 0.41, the paper's 0.415), and a fifth of the
-    cells are drawn anew from the margins: then U is 0.126 where 7.5 % of the cells are changed,
-    which is what the paper's table 1 and its U say of its result.
+    cells are drawn anew from the margins. Then U is 0.126 where 7.5 % of the cells are changed, as
+    in table 1 of the paper.
     """
     rng, coding, records = Seed(9).generator("as told"), sought.coding, sought.records.copy()
     low = (coding.level(records, sought.target) == 1) & (rng.random(len(records)) < 0.45)
@@ -262,7 +262,7 @@ def as_reported(sought: Sought) -> Sought:
 
 
 def originals(data: Path, n_rows: int) -> Iterator[tuple[str, Sought]]:
-    """Yield both originals in words."""
+    """Yield both originals with their labels."""
     world = World(data, n_rows)
     yield "the original", world.sought
     yield "as the paper tells of its file", as_reported(world.sought)
@@ -270,7 +270,7 @@ def originals(data: Path, n_rows: int) -> Iterator[tuple[str, Sought]]:
 
 @job(n_rows=3_000, seeds=1, generations=2)
 def readings(data: Path, n_rows: int = ROWS, seeds: int = 3, generations: int = 57) -> Rows:
-    """Change one thing at a time that the paper leaves open, and the number of elites."""
+    """Change one setting at a time that the paper leaves open, and the number of elites."""
     end = {"U end": 0.1257, "R end": 0.3964, "chi2 / df": 0.08, "cells changed": 0.05}
     yield from rows_of("the paper", end)
     for words, sought in originals(data, n_rows):

@@ -1,8 +1,8 @@
-"""What a server says over HTTP about two files that differ in the rows of one person.
+"""Replies of a server over HTTP about two files that differ in the rows of one person.
 
-Clock, ids and noise are held fast, so all that may differ is what comes of the data by another way:
-a status, a length, a header, an error in words, a line in the log (T12). The tests run them small
-and with controls that tell of the data, and look for confidential values in replies, log and
+Clock, ids and noise are fixed. A difference therefore shows that the data leak in another way: by
+a status, a length, a header, an error message or a line of the log (T12). The tests run few pairs,
+with controls that reveal data. They also search for confidential values in replies, log and
 database (T20).
 """
 
@@ -53,7 +53,7 @@ class Frozen(Exact):
 
 
 class ByHand(Dispatcher):
-    """A dispatcher without threads: what waits is done when the trial says so."""
+    """A dispatcher without threads: the trial decides when waiting jobs are done."""
 
     def start(self) -> None:
         """Begin nothing."""
@@ -63,7 +63,7 @@ class ByHand(Dispatcher):
 
 
 class Clock:
-    """Time that stands until it is set."""
+    """Time that does not change until it is set."""
 
     def __init__(self) -> None:
         self.at = _START
@@ -92,18 +92,18 @@ class Talk:
 def conversation(
     confidential: Path, folder: Path, queries: Sequence[Mapping[str, Any]], run: Run
 ) -> Talk:
-    """Return what a new server says about a file: to researchers and a steward, on every way.
+    """Return all replies of a new server about a file, to researchers and to a steward.
 
     Parameters
     ----------
     confidential : Path
         The file.
     folder : Path
-        Empty; of its database and the public files.
+        Empty; for its database and the public files.
     queries : sequence of mapping
         Each is tried, submitted, polled before and after it is due, and asked again.
     run : callable
-        What does a task; `in_this_process`, or a control.
+        Runs a task; `in_this_process`, or a control.
     """
     talk, clock = Talk(), Clock()
     content = panel_content(folder, cap=100.0, persons=100, confidential=confidential)
@@ -130,7 +130,7 @@ Ask = Callable[..., Any]
 
 
 def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) -> None:
-    """Take a question all its way."""
+    """Send all requests about a question, from its dry run to its answer."""
     ask("ada", "POST", "/datasets/panel/dry-runs", {"query": query})
     submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     while hand.check_next(0):
@@ -219,7 +219,7 @@ def differences(
     queries: Sequence[Mapping[str, Any]],
     run: Run = in_this_process,
 ) -> list[str]:
-    """Return in what a server's words about two files differ."""
+    """Return the differences between a server's replies about two files."""
     talks = []
     for one in (frame, other):
         with TemporaryDirectory() as folder:
@@ -227,12 +227,12 @@ def differences(
             one.to_csv(path, index=False)
             talks.append(conversation(path, Path(folder), queries, run).parts())
     changes = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
-    return changes if len(talks[0]) == len(talks[1]) else [*changes, "one says more than the other"]
+    return changes if len(talks[0]) == len(talks[1]) else [*changes, "one talk is longer"]
 
 
 @job(pairs=5)
 def conversations(pairs: int = 1_000, seed: int = 1) -> Rows:
-    """Count pairs of neighbours about which a server says anything else."""
+    """Count pairs of neighbours about which a server replies differently."""
     rng, differing = random.Random(seed), 0  # noqa: S311 - pairs of files
     for number in range(pairs):
         frame = people(60, seed=seed + number)

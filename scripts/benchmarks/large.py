@@ -125,7 +125,7 @@ def workforce(
 
 
 def workforce_config(source: Path) -> dict[str, Any]:
-    """Return the shipped configuration for Parquet files, which do not say what is ordered."""
+    """Return the shipped configuration for Parquet files, which lack the order of levels."""
     text = (SCRIPTS / "configs" / "federal_workforce.yaml").read_text(encoding="utf-8")
     config: dict[str, Any] = yaml.safe_load(text)
     config |= {"data": {"path": str(source.absolute())}, "workers": 2}
@@ -142,7 +142,7 @@ def workforce_config(source: Path) -> dict[str, Any]:
 def table(
     data: Path, folder: Path = HERE, sizes: Sequence[int] = (1_000_000,), plain: bool = False
 ) -> Rows:
-    """Synthesise so many rows of the ACS excerpt; `plain` means trees without a tilt."""
+    """Synthesise rows of the ACS excerpt; `plain` means trees without leaf regression."""
     for n_rows in sizes:
         content, output = table_config(folder, data, n_rows, plain=plain)
         yield from run_of(f"{n_rows:,} rows", content, output, n_rows, "--no-checks")
@@ -204,9 +204,9 @@ def kills(data: Path, folder: Path = HERE, number: int = 30, n_rows: int = 1_000
 def machines(parts: Path, network: float = 0.05, drawn_by: int = 1) -> Rows:
     """Compute what more workers would do, by list scheduling of measured times of parts.
 
-    ``place`` holds the parts of a run with ``drawn_by`` workers, each of which wrote one after the
-    other: the time between a part and the one so many before it is about its own. Who is free gets
-    the next part; each costs ``network`` seconds.
+    ``parts`` is the folder of the parts of a run with ``drawn_by`` workers, each of which wrote one
+    after the other. The time of a part is about that since the part ``drawn_by`` before it. A free
+    worker gets the next part; each costs ``network`` seconds.
     """
     ends = np.sort([path.stat().st_mtime for path in parts.glob("part-*.parquet")])
     times = (ends[drawn_by:] - ends[:-drawn_by]).tolist()

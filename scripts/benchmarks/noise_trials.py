@@ -80,7 +80,7 @@ def law_p(answers: Counts, count: int, scale: float, bounds: tuple[int, int]) ->
 def epsilon_seen(one: Counts, other: Counts, confidence: float = 1 - 1e-7) -> float:
     """Return the largest epsilon that answers about two neighbours prove.
 
-    The event that tells them apart best is sought among the tails in the first half of the answers;
+    The event that separates them best is sought among the tails in the first half of the answers;
     the second half gives exact binomial bounds (Clopper and Pearson) of its two probabilities.
     """
     half = len(one) // 2
@@ -128,9 +128,9 @@ def naive_laplace(count: int, n: int, scale: float, seed: int) -> FloatArray:
 
 
 def infeasible(answers: npt.NDArray[Any], count: int, scale: float) -> float:
-    """Return the share of answers that cannot stem from a count: each proves that it is not it.
+    """Return the share of answers that cannot stem from a count: each rules the count out.
 
-    Whole numbers: law of the noise has every whole number as a value, so a proof is an answer that
+    Whole numbers: the noise can have every whole number as its value, so a proof is an answer that
     is none. Floats (Mironov 2012): no uniform number of 53 bits leads from the count to the answer.
     """
     if np.issubdtype(answers.dtype, np.integer):
@@ -178,14 +178,14 @@ def _put_vectors(draw: Callable[[int], Sequence[int]], queue: Any, vectors: int,
 # T9: races.
 
 
-def race(place: Any, asks: Callable[[Any, int], bool], processes: int, requests: int) -> int:
-    """Return how many requests to a place are granted to processes that ask at once."""
+def race(ledger: Any, asks: Callable[[Any, int], bool], processes: int, requests: int) -> int:
+    """Return how many requests to a ledger are granted to processes that ask at once."""
     context = get_context("fork")
     queue, start = context.SimpleQueue(), context.Event()
 
     def work(number: int) -> None:
         start.wait()
-        queue.put(sum(asks(place, number * requests + i) for i in range(requests)))
+        queue.put(sum(asks(ledger, number * requests + i) for i in range(requests)))
 
     workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
     for worker in workers:
@@ -284,9 +284,9 @@ def plain_mode(known: Posterior) -> float:
 def coverage(
     m: int, epsilon: float, cases: int, seed: int, off: float = 1.0
 ) -> tuple[float, float]:
-    """Return how often the 95 % interval holds the true share, and the p-value of its place.
+    """Return how often the 95 % interval holds the true share, and the p-value of its rank.
 
-    ``off`` times the right scale is what the posterior is told: the control.
+    The posterior assumes ``off`` times the right scale: the control.
     """
     rng = np.random.default_rng(seed)
     alpha = np.exp(-epsilon)
@@ -309,7 +309,7 @@ def rejection(
 ) -> FloatArray:
     """Return mean shares of "in" among the estimable and of errors, with their standard errors.
 
-    Shares, counts and noise are simulated forwards; kept is what leads to the released counts.
+    Shares, counts and noise are simulated forwards; draws with the released counts are accepted.
     """
     rng = np.random.default_rng(seed)
     alpha = np.exp(-1 / scale)
@@ -448,7 +448,7 @@ def posterior(draws: int = 200_000) -> Rows:
 
 @job(cases=50)
 def modes(cases: int = 500) -> Rows:
-    """T14: random cases have one maximum, its place exact to 1e-6; by plain sums it is not."""
+    """T14: random cases have one maximum, exact to 1e-6; by plain sums it is not."""
     posteriors = list(random_posteriors(cases, seed=5))
     several = sum(maxima(known) > 1 for known in posteriors)
     wrong = sum(not is_top(known, known.mode) for known in posteriors)
@@ -460,7 +460,7 @@ def modes(cases: int = 500) -> Rows:
 
 @job(cases=1_000)
 def intervals(cases: int = 4_000) -> Rows:
-    """T14: coverage of 95 % intervals; the control is told a scale three times off."""
+    """T14: coverage of 95 % intervals; the control assumes a scale three times off."""
     width = 0.01 * (4_000 / cases) ** 0.5
     for m, price in ((50, 1.0), (50, 0.25), (20, 0.5)):
         share, p = coverage(m, price, cases, seed=3)

@@ -137,7 +137,7 @@ class Cluster:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """Yield the URL of an empty database; whoever still uses it at the end is cut off."""
+        """Yield the URL of an empty database; at the end its open connections are closed."""
         name = self._free.pop() if self._free else f"database{next(self._numbers)}"
         with _connected(self.url()) as store:
             known = store.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
@@ -198,7 +198,7 @@ def running() -> Iterator[Cluster]:
 
 
 def _user() -> pwd.struct_passwd | None:
-    """Return as whom the programs run; None where it is whoever calls."""
+    """Return the user who runs the programs; None if it is the caller."""
     if os.geteuid() != 0:
         return None
     names = {user.pw_name: user for user in pwd.getpwall()}

@@ -171,7 +171,7 @@ def neighbour(people: dict[str, Person], rng: np.random.Generator) -> dict[str, 
 
 @dataclass(frozen=True)
 class Question:
-    """A question that is ready to be put to files."""
+    """A question that is ready to be asked about files."""
 
     query: Query
     prepared: Any
@@ -204,11 +204,11 @@ class Moved:
     changed: int
     """Pairs that differ at all."""
     first: int
-    """Of the first number: partitions that say yes, or the sum of t statistics."""
+    """Of the first number: partitions that answer yes, or the sum of t statistics."""
     all: int
     """Of all numbers together."""
     claimed: int
-    """What the noise is made for."""
+    """The distance that the noise covers."""
 
 
 def moved_by_one(

@@ -1,14 +1,14 @@
-"""Attacks of somebody who knows nearly everything: replay, and membership (docs/lower-the-risk.md).
+"""Attacks with nearly all information: replay, and membership (docs/lower-the-risk.md).
 
 The attacker has the program, configuration and seed, the released datasets, and every record of the
 file in its order but one. He rebuilds that record variable by variable: he fits the chain with each
 level that the variable may have, draws, and takes the level whose draws agree best with the
-released ones. By the same means he asks whether a record was in the file at all. Last, the attack
-that needs no replay: whoever was in the file lies nearer to the synthetic records than others.
+released ones. In the same way he tests whether a record was in the file at all. The last attack
+needs no replay: it takes the persons nearest to the synthetic records for members of the file.
 
 Every attack is tried with ``random_key: none``, where the first two must succeed, and with the
-default; beside each stands what guessing gives. Data: the women of Fair (1978), all variables
-grouped, which statsmodels ships.
+default. The result of guessing is printed beside each. Data: the women of Fair (1978) from
+statsmodels, all variables grouped.
 
 Sources: membership by distance, Chen, Yu, Zhang and Fritz (2020), GAN-Leaks, CCS; the rate at few
 false alarms, Carlini et al. (2022), Membership inference attacks from first principles, IEEE S&P.
@@ -102,7 +102,7 @@ class Rebuilt:
 
 
 def rebuilt(release: Release, file: pd.DataFrame, position: int, published: Frames) -> Rebuilt:
-    """Rebuild the record at ``place``, of which nothing is known, from released datasets."""
+    """Rebuild the record at ``position``, without any of its values, from released datasets."""
     others = file.drop(index=position)
     usual = {name: others[name].mode()[0] for name in release.names}
     truth = {name: file.loc[position, name] for name in release.names}
@@ -129,9 +129,9 @@ def rebuilt(release: Release, file: pd.DataFrame, position: int, published: Fram
 def membership_attack(
     release: Release, others: pd.DataFrame, record: pd.DataFrame, random_key: str | None
 ) -> tuple[float, float]:
-    """Return whether the attacker tells rightly that a record is in the file, and that it is not.
+    """Return whether the attacker is right that a record is in the file, and that it is not.
 
-    Right is 1, wrong 0, a tie one half. He knows all other records and replays both files.
+    Right is 1, wrong 0, a tie one half. He has all other records and replays both files.
     """
     names = release.names
     with_it = pd.concat([others, record], ignore_index=True)
@@ -147,7 +147,7 @@ def membership_attack(
 def distance_attack(
     members: pd.DataFrame, unseen: pd.DataFrame, published: Frames, names: Sequence[str]
 ) -> tuple[float, float]:
-    """Tell members from unseen people by the distance to the nearest synthetic record.
+    """Separate members from unseen people by the distance to the nearest synthetic record.
 
     Returns the area under the ROC curve (0.5 is guessing), and the share of members found where
     `ALARMS` of the unseen people are taken for members.
@@ -181,7 +181,7 @@ SECRETS = (("random_key: none", "none"), ("default", None))
 def attacks(
     rows: int = 500, records: int = 20, m: int = 5, min_leaf: int = 50, splits: int = 10
 ) -> Rows:
-    """Try all attacks on so many records of a file of so many rows."""
+    """Try all attacks on the first records of a file of `rows` rows."""
     frame = people()
     release = Release(levels_of(frame), m, rows, min_leaf)
     file, others = frame.head(rows), frame.iloc[: rows - 1]

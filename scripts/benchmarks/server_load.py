@@ -113,7 +113,7 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
+    """Return a port that is not in use."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -197,8 +197,8 @@ DONE = ("answered", "refused")
 def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> Rows:
     """Let clients ask at once, nine of ten questions asked before, and poll their lists.
 
-    No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
-    the server stays within bounds.
+    No reply is a 5xx, no budget is overspent, a repeated question gets the same answer, and the
+    memory of the server stays within bounds.
     """
     distinct = queries // 10
     cap = distinct * EPSILON / 2
@@ -229,7 +229,7 @@ def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> 
 
 
 def spent_of(running: Server) -> float:
-    """Return what the ledger says is spent, in epsilon."""
+    """Return the spent budget in the ledger, in epsilon."""
     with database_of(running.config) as (_, engine):
         return Ledger(engine, dataset="panel").spending().budgets[0].spent / 1e6
 

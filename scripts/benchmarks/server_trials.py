@@ -100,20 +100,20 @@ def ask_naively(url: str, number: int) -> bool:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Killed:
-    """What is there after processes were killed."""
+    """Answers, charges and log entries after processes were killed."""
 
     shown: int
-    """Questions whose answer somebody saw."""
+    """Questions with an answer that was shown."""
     spent: int
     """Questions that were paid."""
     answers: int
-    """Most answers to one question that somebody saw."""
+    """Most answers to one question that were shown."""
     unanswered: int
-    """Charged questions that nobody can get an answer to any more."""
+    """Charged questions that can no longer be answered."""
     chain: Verified
     entries: tuple[int, int]
     """In the audit log: charges and answers."""
-    kept: tuple[int, int]
+    recorded: tuple[int, int]
     """In the ledger: charges and answers."""
 
     @property
@@ -124,7 +124,7 @@ class Killed:
             and self.answers <= 1
             and not self.unanswered
             and not self.chain.problems
-            and self.entries == self.kept
+            and self.entries == self.recorded
         )
 
 
@@ -156,7 +156,7 @@ def answer(url: str, query: str, *, apart: bool = False) -> int:
 
 
 def answer_unkept(url: str, query: str) -> int:
-    """Show what was computed, not what was kept first: a control."""
+    """Show the computed answer, not the one stored first: a control."""
     answer(url, query)
     return secrets.randbelow(10**9)
 
@@ -277,8 +277,8 @@ def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:
 def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> tuple[int, int]:
     """Return how many questions were asked, and how many the global budget paid.
 
-    Two users ask in turn, of two versions. ``is_apart`` gives each version a dataset of its own, as
-    must not be: then the global budget of one pays half.
+    Two users ask in turn, about two versions. ``is_apart`` gives each version a dataset of its own,
+    which must not happen: then the global budget of one pays half.
     """
     engine = connect(url)
     create_tables(engine)
@@ -298,7 +298,7 @@ def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> 
     return len(questions), paid
 
 
-# T17: the audit log is changed by whoever can write the database.
+# T17: the audit log is changed by a person who can write to the database.
 
 FIELDS = ("id", "at", "actor", "action", "dataset", "details", "previous", "hash")
 OTHERS = {"at": "2020-01-01T00:00:00.000000+00:00", "details": '{"epsilon": 1}'}
@@ -387,14 +387,14 @@ def rewrite(store: Connection, number: int) -> None:
         audit.append(store, entry.actor, entry.action, details=entry.details)
 
 
-# T18: what the refusal of a token tells.
+# T18: what the refusal of a token reveals.
 
 
 class Talkative(Accounts):
-    """Says what is wrong with a token: the control."""
+    """Accounts that reveal what is wrong with a token: the control."""
 
     def by_token(self, token: str) -> Account | None:
-        """Return whose token it is, or say whether there is such a token."""
+        """Return the account of a token; reveal in the refusal whether it exists."""
         known = select(TOKEN.c.id).where(TOKEN.c.digest == sha256(token.encode()).hexdigest())
         with transaction(self.engine, reads=True) as store:
             is_known = store.execute(known).first() is not None
@@ -498,7 +498,7 @@ def races(repetitions: int = 20) -> Rows:
 
 @job(times=4)
 def crashes(times: int = 50) -> Rows:
-    """T9: what is there after processes were killed; the controls break a promise each."""
+    """T9: answers and charges after processes were killed; the controls break a promise each."""
     trials = ((answer, times), (answer_unkept, 3), (answer_unpaid, 3), (answer_apart, 20))
     with databases() as kinds, tempfile.TemporaryDirectory() as folder:
         for kind, new in kinds.items():
@@ -555,7 +555,7 @@ def tampering(number: int = 1_000) -> Rows:
 
 @job(number=40)
 def refusals(number: int = 1_000) -> Rows:
-    """T18: different replies to tokens that let nobody in; the control says what is wrong."""
+    """T18: different refusals of invalid tokens; the control reveals what is wrong."""
     with databases() as kinds:
         for kind, new in kinds.items():
             for accounts in (Accounts, Talkative):

@@ -145,7 +145,7 @@ def risk(data: Path, repeats: int = 5, large: int = 1_000_000) -> Rows:
 
 
 def skewed(sizes: Sequence[int], n: int, seed: int) -> Table:
-    """Return n records of variables with so many levels each, skewed like a census."""
+    """Return n records of variables with these numbers of levels, skewed like a census."""
     rng, columns = np.random.default_rng(seed), []
     for number, size in enumerate(sizes):
         share = 1 / np.arange(1, size + 1)

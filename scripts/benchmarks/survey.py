@@ -195,7 +195,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one survey gives, for each estimand; errors and lengths in those of the survey."""
+    """Results of one survey by estimand; errors and lengths in those of the survey."""
 
     holds: dict[Key, npt.NDArray[np.bool_]]
     lengths: dict[Key, Floats]

@@ -18,8 +18,8 @@ regressions  coefficients of a fit to the synthesis (first dataset, as many rows
              to fit count as beyond 1.96 and have no size. The same for the regressions of each
              variable on all others that the check `regressions` of a run suggests.
 tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
-             values that nobody of A and B has though 20 or more are expected of independence: such
-             as an income outside its decile.
+             values that no record of A and B has though independence predicts 20 or more: such as
+             an income outside its decile.
 marginals    k-marginal score of SDNist (NIST's benchmark of synthetic data): for tables of three
              variables, numbers in 20 groups, (2 - mean sum |difference of shares|) / 2 * 1000.
 accuracy     share of B whose target a random forest predicts that was trained on the synthesis.
@@ -246,8 +246,8 @@ def _pairs(original: Table, case: Case) -> Figures:
 def impossible_pairs(known: Table, other: Table, *, groups: int = 20) -> float:
     """Return how many pairs of values a record of the other table has that should not be.
 
-    That is a cell of a two-way table where nobody of the known ones is, though 20 of them or more
-    would be if both variables were independent.
+    That is a cell of a two-way table without a known record, though 20 or more would be expected if
+    both variables were independent.
     """
     pairs = group_tables(known, other, all_names(known), groups=groups, quantiles_of="original")
     total = 0
@@ -319,7 +319,7 @@ def _columns(data: Table, names: Sequence[str]) -> FloatArray:
 
 
 def memory(case: Case) -> Figures:
-    """What the synthesis knows of A beyond what it knows of B."""
+    """Return how much more the synthesis reveals about A than about B."""
     nearer = nearer_share(case.fitted, case.unseen, case.made[0], seed=case.seed)
     scenario = Scenario(keys=tuple(case.file.keys.split()), target=case.file.target)
     part = compare_halves(control_run(case.fitted, case.unseen, tuple(case.made)), scenario)

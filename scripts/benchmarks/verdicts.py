@@ -1,4 +1,4 @@
-"""What the verdict says of files of which the truth is known: docs/verdict.md.
+"""Verdicts on files whose truth is known: docs/verdict.md.
 
 The records of a file are dealt at random to three parts of one size: those that the synthetic data
 were made from, a holdout, and a new sample that takes the place of synthetic data. Into this one
@@ -71,7 +71,7 @@ class Files:
         return self.fitted[self.fitted[name] == level]
 
     def plants(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield files that hand out persons."""
+        """Yield files that release planted persons."""
         amounts = pd.to_numeric(self.fitted[self.amount], errors="coerce").dropna()
         group = self.group()
         yield "30 top amounts", self.put(self.fitted.loc[amounts.sort_values().index[-30:]])
@@ -103,7 +103,7 @@ class Files:
         return made
 
     def samples(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield files that hand out nobody."""
+        """Yield files without planted persons."""
         n = len(self.sample)
         yield "a new sample", self.sample
         yield "its bootstrap", self.sample.sample(n, replace=True, random_state=self.rng)
@@ -123,7 +123,7 @@ def dealt(path: Path, keys: str, amount: str, size: int, seed: int) -> Files:
 
 
 def words_of(files: Files, made: pd.DataFrame, *releases: str) -> list[str]:
-    """Return, for each kind of release, the words about a person and about anybody."""
+    """Return, for each kind of release, the verdicts on a person and on anybody."""
     keys, target = (files.keys, _target(files)) if files.keys else (None, None)
     made = made.reset_index(drop=True)
     checked = check(files.fitted, made, files.unseen, keys=keys, target=target, only="risk")
@@ -132,7 +132,7 @@ def words_of(files: Files, made: pd.DataFrame, *releases: str) -> list[str]:
 
 
 def _target(files: Files) -> str:
-    """Return a variable that is neither a key nor the amount: nobody names what is handed out."""
+    """Return a variable that is neither a key nor the amount: a steward cannot name what leaked."""
     others = [str(name) for name in files.fitted if name not in (*files.keys, files.amount)]
     return next(name for name in others if 2 <= files.fitted[name].nunique() <= 12)
 
@@ -170,14 +170,14 @@ def new_samples(
 
 
 def counted(case: str, words: Counter[str], *, holds: bool) -> Rows:
-    """Yield how often each pair of words came, the most frequent first."""
+    """Yield how often each pair of verdicts occurred, the most frequent first."""
     for word, n in words.most_common():
         yield Row(case, f"person/anybody: {word}", n, holds=holds)
 
 
 @job(file="ma2019.csv", size=400, draws=1)
 def detection(data: Path, file: str, size: int = 0, draws: int = 100, seed: int = 100) -> Rows:
-    """Plant as many persons as the detection limit says, and a tenth of them as the control.
+    """Plant as many persons as the detection limit, and a tenth of them as the control.
 
     90 of 100 draws must find the first, verbatim and with two cells changed, and not the second.
     """

@@ -2,8 +2,8 @@
 
 Federal employees over 24 years are simulated and synthesised with the shipped configuration. The
 wage regressions of the paper are fitted to the synthetic data, and differentially private
-verification says which findings hold (epsilon 1 a question). The confidential coefficients and the
-true ones of the simulator stand beside the answers. Needs the extra ``verification``.
+verification decides which findings hold (epsilon 1 a question). The confidential coefficients and
+the true ones of the simulator are printed beside the answers. Needs the extra ``verification``.
 
 Age and education are effects of their levels, in place of age, its square and years of schooling:
 written out by level these would be longer than a query may be. The regressions of single years have
