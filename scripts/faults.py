@@ -234,9 +234,8 @@ class Ended:
     code: int = 0
     """Its exit code; the negative number of the signal that killed it."""
     text: str = ""
-    """Its text on the standard error."""
     shown: str = ""
-    """Its text on the standard output."""
+    """Its standard output; ``text`` is its standard error."""
     names: list[str] = field(default_factory=list)
     """Its calls, in their order."""
     exposed: set[str] = field(default_factory=set)

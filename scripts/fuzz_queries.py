@@ -32,10 +32,10 @@ from fuzz_inputs import (
     Trial,
     any_expression,
     anything,
+    containers,
     csv_of,
     formula,
     mutated,
-    places,
     scalar,
     some,
 )
@@ -148,7 +148,7 @@ def changed(content: Any, rng: random.Random, often: int = 2) -> None:
     for _ in range(rng.choice((0, 0, 0, 1, 1, often))):
         if not content:
             return
-        parent, key = rng.choice(places(content))
+        parent, key = rng.choice(containers(content))
         pick = rng.random()
         if pick < 0.2:
             del parent[key]
