@@ -46,7 +46,7 @@ MAX_DISTANCE: Final = 0.08
 MIN_HOLDERS: Final = 5
 """Fewest records with a number that is released."""
 NEIGHBOURS: Final = (5, 20)
-"""Least and most neighbours of a number on either side, which are 2 % of the records."""
+"""Bounds of the neighbours on either side of a number, which are 2 % of the records."""
 MAX_DECIMALS: Final = 7
 """Numbers with more decimals count as continuous: chance hits none of them."""
 FEW_VALUES: Final = 10

@@ -252,7 +252,7 @@ def as_reported(sought: Sought) -> Sought:
 
     Targets are as unequal (the baseline of CAP-U is 0.41, the paper's 0.415), and a fifth of the
     cells are drawn anew from the margins. Then U is 0.126 where 7.5 % of the cells are changed, as
-    in table 1 of the paper.
+    table 1 and U of the paper report.
     """
     rng, coding, records = Seed(9).generator("as told"), sought.coding, sought.records.copy()
     low = (coding.level(records, sought.target) == 1) & (rng.random(len(records)) < 0.45)

@@ -21,7 +21,7 @@ from tests.end_to_end.test_key import assert_in_manifest_only, assert_kept
 pytestmark = pytest.mark.usefixtures("drawn_key")
 
 
-def test_a_secret_stands_in_the_manifest_only(tmp_path: Path) -> None:
+def test_a_key_is_in_the_manifest_only(tmp_path: Path) -> None:
     genetic = {"population": 6, "generations": 2, "mode": "pareto", "risk": "cap"}
     checks = {"keys": ["sex", "region"], "target": "marital", "propensity": False} | NO_HALVES
     assert_in_manifest_only(tmp_path, genetic=genetic, drop=["age", "income"], checks=checks)
