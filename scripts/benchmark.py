@@ -50,19 +50,19 @@ def jobs_of(names: list[str]) -> Iterator[Job]:
         if subject not in known:
             raise SystemExit(f"{name}: there is no such job; --list prints all")
         import_module(subject)
-        found = [one for one in JOBS.values() if name in (one.name, one.name.partition(".")[0])]
-        if not found:
+        jobs = [one for one in JOBS.values() if name in (one.name, one.name.partition(".")[0])]
+        if not jobs:
             raise SystemExit(f"{name}: there is no such job; --list prints all")
-        yield from found
+        yield from jobs
 
 
-def settings(job: Job, asked: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a job: those of --set, else of --small, else its own."""
-    wanted = dict(word.split("=", 1) for word in asked.set)
-    hints, values = get_type_hints(job.run), {"data": asked.data}
+def settings(job: Job, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a job: those of --set, else of --small, else the defaults."""
+    wanted = dict(word.split("=", 1) for word in options.set)
+    hints, values = get_type_hints(job.run), {"data": options.data}
     parameters = inspect.signature(job.run).parameters
-    values |= job.small if asked.small else {}
-    values |= {} if asked.seed is None else {"seed": asked.seed}
+    values |= job.small if options.small else {}
+    values |= {} if options.seed is None else {"seed": options.seed}
     values |= {name: yaml.safe_load(text) for name, text in wanted.items()}
     missing = [n for n, p in parameters.items() if p.default is p.empty and n not in values]
     if missing:
@@ -90,12 +90,12 @@ def default(parameter: inspect.Parameter) -> str:
 
 def facts() -> dict[str, str]:
     """Return commit, machine and Python of this run."""
-    found = subprocess.run(
+    result = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         cwd=FOLDER, capture_output=True, text=True, check=False,
     )  # fmt: skip
     machine = f"{platform.machine()}, {os.cpu_count()} processors"
-    commit = found.stdout.strip() or "unknown"
+    commit = result.stdout.strip() or "unknown"
     return {"commit": commit, "machine": machine, "python": platform.python_version()}
 
 
@@ -121,19 +121,19 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--small", action="store_true", help="each job at its smallest setting")
     parser.add_argument("--list", action="store_true", help="print the table of jobs")
-    asked = parser.parse_args()
-    if asked.list or not asked.jobs:
+    options = parser.parse_args()
+    if options.list or not options.jobs:
         print(*(listed(job) for job in jobs_of(subjects())), sep="\n")
         return
     about, all_hold = facts(), True
-    is_new = asked.out is not None and not asked.out.exists()
-    opened = nullcontext() if asked.out is None else asked.out.open("a", newline="")
+    is_new = options.out is not None and not options.out.exists()
+    opened = nullcontext() if options.out is None else options.out.open("a", newline="")
     with opened as file:
         writer = None if file is None else csv.DictWriter(file, COLUMNS)
         if writer is not None and is_new:
             writer.writeheader()
-        for job in jobs_of(asked.jobs):
-            values = settings(job, asked)
+        for job in jobs_of(options.jobs):
+            values = settings(job, options)
             print(f"\n{job.name} {({k: v for k, v in values.items() if k != 'data'}) or ''}")
             for row in job.run(**values):
                 print(printed(row), flush=True)

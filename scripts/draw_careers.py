@@ -51,8 +51,8 @@ STYLE = (
 )
 
 WIDTH = 760.0
-LEFT, GAP = 40.0, 44.0
-ROOM = (WIDTH - LEFT - GAP - 10) / 2
+MARGIN, GAP = 40.0, 44.0
+ROOM = (WIDTH - MARGIN - GAP - 10) / 2
 TALL = 210.0
 LINE = 6.0
 FINE = 0.05
@@ -84,7 +84,7 @@ def main(
     out: Annotated[Path, typer.Option("--out", "-o", help="SVG file to write.")],
     persons: Annotated[int, typer.Option(min=1, help="Careers drawn on each side.")] = 60,
     letters: Annotated[
-        int | None, typer.Option(min=1, help="States are told apart by their first letters.")
+        int | None, typer.Option(min=1, help="Shorten states to this many first letters.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the persons.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
@@ -153,9 +153,9 @@ def careers(config: PanelConfig, table: Table, name: str) -> Careers:
 
 def recoded(side: Careers, labels: Sequence[str], periods: Sequence[str]) -> IntArray:
     """Return the codes by other labels and periods, which hold those of this side."""
-    places = np.array([*(labels.index(label) for label in side.labels), ABSENT])
+    new_codes = np.array([*(labels.index(label) for label in side.labels), ABSENT])
     full = np.full((len(side.codes), len(periods)), ABSENT, dtype=np.int32)
-    full[:, [periods.index(period) for period in side.periods]] = places[side.codes]
+    full[:, [periods.index(period) for period in side.periods]] = new_codes[side.codes]
     return full
 
 
@@ -167,12 +167,12 @@ def grouped(sides: tuple[Careers, Careers], letters: int | None) -> tuple[Career
         np.array([names.index(name) for name in short])[sides[0].codes[sides[0].codes >= 0]],
         minlength=len(names),
     )
-    order = [names[place] for place in np.argsort(-counts, kind="stable")]
+    order = [names[code] for code in np.argsort(-counts, kind="stable")]
     shown = order if len(order) <= MOST else [*order[: MOST - 1], OTHERS]
     rest = len(shown) - 1
-    places = np.array([*(shown.index(n) if n in shown else rest for n in short), ABSENT])
+    new_codes = np.array([*(shown.index(n) if n in shown else rest for n in short), ABSENT])
     first, second = (
-        Careers(side.name, tuple(shown), side.periods, places[side.codes]) for side in sides
+        Careers(side.name, tuple(shown), side.periods, new_codes[side.codes]) for side in sides
     )
     return first, second
 
@@ -180,22 +180,22 @@ def grouped(sides: tuple[Careers, Careers], letters: int | None) -> tuple[Career
 def draw(sides: tuple[Careers, Careers], persons: int, rng: np.random.Generator) -> str:
     """Return the picture."""
     states = sides[0].labels
-    colours = [GREY if state == OTHERS else PALETTE[place] for place, state in enumerate(states)]
+    colours = [GREY if state == OTHERS else PALETTE[number] for number, state in enumerate(states)]
     blank = any((side.codes == ABSENT).any() for side in sides)
     parts, top = legend(states, colours, blank=blank)
     most = max(float((side.codes >= 0).mean(axis=0).max()) for side in sides)
     chosen = [sample(side.codes, persons, rng) for side in sides]
     base = top + 26 + TALL + 52
-    for place, side in enumerate(sides):
-        x = Scale(domain=(0, len(side.periods)), range=(left_of(place), left_of(place) + ROOM))
+    for number, side in enumerate(sides):
+        x = Scale(domain=(0, len(side.periods)), range=(left_of(number), left_of(number) + ROOM))
         parts += stack(side, x, top + 26, most, colours)
-        parts += lines(side, chosen[place], x, base, colours)
+        parts += lines(side, chosen[number], x, base, colours)
     height = base + 26 + LINE * max(map(len, chosen)) + 24
     return whole(height, parts)
 
 
-def left_of(place: int) -> float:
-    return LEFT + place * (ROOM + GAP)
+def left_of(number: int) -> float:
+    return MARGIN + number * (ROOM + GAP)
 
 
 def stack(
@@ -218,9 +218,9 @@ def stack(
 
 def corners_of(values: npt.NDArray[np.float64], x: Scale, y: Scale) -> Iterator[str]:
     """Yield the corners of a line with a level for each period."""
-    for place, value in enumerate(values):
-        yield f"{x(place):.1f},{y(value):.1f}"
-        yield f"{x(place + 1):.1f},{y(value):.1f}"
+    for period, value in enumerate(values):
+        yield f"{x(period):.1f},{y(value):.1f}"
+        yield f"{x(period + 1):.1f},{y(value):.1f}"
 
 
 def sample(codes: IntArray, persons: int, rng: np.random.Generator) -> IntArray:
@@ -260,10 +260,10 @@ def period_axis(periods: Sequence[str], x: Scale, base: float) -> Iterator[str]:
     names = [clipped(period, 10) for period in periods]
     room = max(text_width(name, 11) for name in names) + 14
     every = max(1, int(np.ceil(room / (x(1) - x(0)))))
-    for place in range(0, len(names), every):
-        at = x(place + 0.5)
+    for number in range(0, len(names), every):
+        at = x(number + 0.5)
         yield line(at, base, at, base + 4, class_="axis")
-        yield text(at, base + 16, names[place], class_="tick", text_anchor="middle")
+        yield text(at, base + 16, names[number], class_="tick", text_anchor="middle")
 
 
 def legend(
@@ -274,11 +274,11 @@ def legend(
     if blank:
         entries.append(("none", "blank: not there"))
     parts: list[str] = []
-    x, y = LEFT, 18.0
+    x, y = MARGIN, 18.0
     for colour, words in entries:
         width = 19 + text_width(words) + 16
-        if x > LEFT and x + width > WIDTH:
-            x, y = LEFT, y + 20
+        if x > MARGIN and x + width > WIDTH:
+            x, y = MARGIN, y + 20
         box: dict[str, Value] = {"x": x, "y": y - 10, "width": 12, "height": 12}
         parts += [el("rect", {**box, "fill": colour, "stroke": GREY}), text(x + 19, y, words)]
         x += width

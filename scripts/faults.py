@@ -4,7 +4,7 @@
     python scripts/faults.py                 # every command: a table
     python scripts/faults.py run refine      # these
     python scripts/faults.py --quick         # at each call one way, in turn
-    python scripts/faults.py --signals 120   # SIGINT and SIGTERM at so many moments of a command
+    python scripts/faults.py --signals 120   # SIGINT and SIGTERM at 120 moments of a command
 
 The kernel (ptrace; Linux on x86-64) stops a child before each call that opens a file for writing,
 writes, syncs, locks, cuts, names or deletes in a folder, whether Python or SQLite makes it. At the
@@ -15,13 +15,13 @@ n-th one, for every n, with and without an older result of mode 0755, it does on
     kill     is killed before it; a write is half done by then
     term     gets SIGTERM before it
 
-A case is clean if the older result is whole, byte for byte, or the new one is (a fault between the
-names of two files, or a kill between those of an older and a new directory, leaves each whole, and
-the table counts it apart); if nothing new may be read by others at any stop, and after all but a
-kill nothing is left; if the exit code and the message say what is there; and if the same call
-without a fault succeeds afterwards and clears all away. Of a ledger, charges and caps are compared
-in place of bytes, and no answer is shown that is not charged. What takes long is computed once: the
-children of a process that has run the command share it.
+A case is clean if the older result is whole, byte for byte, or the new one is. (A fault between the
+names of two files, or a kill between those of an older and a new directory, leaves each whole. The
+table counts it apart.) Others may read nothing new at any stop, and only a kill leaves files. The
+exit code and the message must describe the result. The same call without a fault must succeed
+afterwards and remove what was left. Of a ledger, charges and caps are compared in place of bytes,
+and no answer is shown that is not charged. Slow results are computed once: the children of a
+process that has run the command share them.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Command:
 
     typed: str
     """What is typed, in a folder with ``persons.csv``, ``run.yaml``, two runs and a model."""
-    left: str
-    """What it leaves in ``place``."""
+    writes: str
+    """Its outputs in ``place``."""
     once: str = ""
     """``module:name`` of what is computed once."""
-    kept: str = ""
-    """What an interrupted call keeps on purpose."""
+    finished: str = ""
+    """Finished work that an interrupted call does not delete."""
     partly: str = ""
-    """What it says if it wrote what did not fail, with exit code 1."""
+    """Its message if a part failed and the rest was written, with exit code 1."""
 
     @property
     def words(self) -> list[str]:
@@ -79,8 +79,8 @@ class Command:
 
     @property
     def outputs(self) -> list[str]:
-        """Paths of what it leaves."""
-        return self.left.split()
+        """Paths of its outputs."""
+        return self.writes.split()
 
 
 CODEBOOK: Final = "report.codebook.write:release_codebook report.codebook.write:codebook_page"
@@ -104,7 +104,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "run parts.yaml --out place/deep/out --resume -q",
         "place/deep/out",
         RUN,
-        kept="place/deep/.out.parts",
+        finished="place/deep/.out.parts",
     ),
     "fit": Command(
         "fit run.yaml -o place/model -q", "place/model", "jobs.run:prepare jobs.run:fitted_model"
@@ -162,7 +162,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "frontier run.yaml --vary cart.min_leaf=3,30 -o place/deep/out -q",
         "place/deep/out",
         f"jobs.run:build_report extensions.comparison.frontier:comparison_page {CODEBOOK}",
-        kept="place/deep/out.unfinished",
+        finished="place/deep/out.unfinished",
         partly="failed: ",
     ),
 }
@@ -229,13 +229,13 @@ def can_trace() -> bool:
 
 @dataclass
 class Ended:
-    """How a child ended, and what was seen on its way."""
+    """How a child ended, and what was observed on the way."""
 
     code: int = 0
     """Its exit code; the negative number of the signal that killed it."""
-    said: str = ""
+    text: str = ""
     shown: str = ""
-    """What it printed to the standard output."""
+    """Its standard output; ``text`` is its standard error."""
     names: list[str] = field(default_factory=list)
     """Its calls, in their order."""
     exposed: set[str] = field(default_factory=set)
@@ -263,7 +263,7 @@ class Disturbed:
         os.waitpid(child, 0)
         tracer.ask(OPTIONS, child, 1 | 0x100000)  # stops of calls are marked; it ends with us
         ended.code = self._follow(tracer, child, ended)
-        ended.shown, ended.said = out.read_text(), error.read_text(errors="replace")
+        ended.shown, ended.text = out.read_text(), error.read_text(errors="replace")
         return ended
 
     def _begin(self, tracer: Tracer, out: Path, error: Path) -> None:
@@ -312,7 +312,7 @@ class Disturbed:
         """Count a call and disturb it; return its error, and whether it is killed after it."""
         registers = tracer.read(child)
         name = CALLS.get(registers[NUMBER], "")
-        if not name or not self._is_ours(registers, child):
+        if not name or not self._is_inside(registers, child):
             return 0, False
         at = len(ended.names)
         ended.names.append(name)
@@ -338,7 +338,7 @@ class Disturbed:
         tracer.write(child)
         return error
 
-    def _is_ours(self, registers: Any, child: int) -> bool:
+    def _is_inside(self, registers: Any, child: int) -> bool:
         """Whether a call changes something in the folder."""
         number = registers[NUMBER]
         if number in BY_HANDLE:
@@ -393,7 +393,7 @@ class Bench:
         self.usual = self.call()
         self.new = self.contents()
         if any(not content for content in self.new.values()) or self.usual.code not in (0, 3):
-            raise SystemExit(f"{self.command.typed}: {self.usual.said}")
+            raise SystemExit(f"{self.command.typed}: {self.usual.text}")
 
     def reset(self, *, older: bool) -> None:
         """Clear the place and lay an older result there, which others may read."""
@@ -416,26 +416,26 @@ class Bench:
         return Disturbed(self.command.words, self.place, number, way).run()
 
     def case(self, number: int, way: str, *, older: bool) -> str:
-        """Disturb one call and say what is wrong then, nothing if all is well."""
+        """Disturb one call and return what is wrong then, nothing if all is well."""
         self.reset(older=older)
         before = self.contents()
         there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
         ended = self.call(number, way)
         states = {self.state(output, before[output]) for output in self.command.outputs}
-        left = self.left_over()
-        if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
+        leftover = self.left_over()
+        if ended.code == 1 and self.command.partly and self.command.partly in ended.text:
             return ""
         seen = ended.exposed | set(exposed(self.place))
         faults = [f"others may read {name}" for name in sorted(seen - there)]
-        faults += self.told_wrongly(ended, way, states)
+        faults += self.wrong_messages(ended, way, states)
         is_between = (way in ("kill", "refused") and states == {"older", "new"}) or (
             way == "kill" and states == {"aside"}
         )
         if "damaged" in states or (states not in ({"older"}, {"new"}) and not is_between):
             faults.append(f"results are {sorted(states)}")
-        if way != "kill" and not all(self.is_harmless(name, way) for name in left):
-            faults.append(f"left over: {left}")
-        if left or self.kept():  # else all is as before a call that was looked at first
+        if way != "kill" and not all(self.is_harmless(name, way) for name in leftover):
+            faults.append(f"left over: {leftover}")
+        if leftover or self.has_finished():  # else all is as before a call that was looked at first
             faults += self.next_call(ended)
         return BETWEEN if is_between and not faults else "; ".join(faults)
 
@@ -457,42 +457,42 @@ class Bench:
         )
 
     def next_call(self, _: Ended) -> Iterator[str]:
-        """Say what is wrong after the same call without a fault."""
+        """Yield what is wrong after the same call without a fault."""
         again = self.call()
         if (again.code, self.left_over(), self.contents()) != (self.usual.code, [], self.new):
-            yield f"the next call: {again.code} {again.said} {self.left_over()}"
+            yield f"the next call: {again.code} {again.text} {self.left_over()}"
 
-    def told_wrongly(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
-        """Say where exit code and message do not fit to what is there."""
-        said = " ".join((ended.shown + ended.said).split())
-        if "Traceback" in said:
-            yield f"traceback: {ended.said}"
+    def wrong_messages(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
+        """Yield where exit code and message do not fit the result."""
+        text = " ".join((ended.shown + ended.text).split())
+        if "Traceback" in text:
+            yield f"traceback: {ended.text}"
         if way == "kill":
             fits = ended.code == -signal.SIGKILL
         elif states == {"new"} and way == "term":
-            fits = ended.code == 130 and "had been written, whole and new" in said
+            fits = ended.code == 130 and "had been written, whole and new" in text
         elif states == {"new"}:
-            fits = ended.code == self.usual.code or (ended.code == 2 and "is complete, but" in said)
+            fits = ended.code == self.usual.code or (ended.code == 2 and "is complete, but" in text)
         elif way == "term":
-            kept = ("finished settings are kept", "what is finished is kept")
+            endings = ("finished settings are kept", "what is finished is kept")
             fits = ended.code == 130 and any(
-                word in said for word in ("nothing was written", *kept)
+                word in text for word in ("nothing was written", *endings)
             )
         else:
-            fits = ended.code in (1, 2) and ("cannot be written (" in said)
+            fits = ended.code in (1, 2) and ("cannot be written (" in text)
         if not fits:
-            yield f"exit code {ended.code}, {sorted(states)}, and it says: {said}"
+            yield f"exit code {ended.code}, {sorted(states)}, and it prints: {text}"
 
     def left_over(self) -> list[str]:
         """Return what belongs to no result; a directory belongs to the result that it holds."""
         there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
         results = [output for output in self.command.outputs if (self.folder / output).exists()]
-        known = [*results, *self.command.kept.split()]
+        known = [*results, *self.command.finished.split()]
         return sorted(path for path in there if not any(around(path, name) for name in known))
 
-    def kept(self) -> bool:
-        """Whether something is there that an interrupted call keeps."""
-        return any((self.folder / name).exists() for name in self.command.kept.split())
+    def has_finished(self) -> bool:
+        """Whether an interrupted call left finished work."""
+        return any((self.folder / name).exists() for name in self.command.finished.split())
 
 
 class LedgerBench(Bench):
@@ -506,23 +506,23 @@ class LedgerBench(Bench):
         if older and self.command.typed != NEW:
             shutil.copy2(self.folder / "ledger.sqlite", self.folder / LEDGER)
 
-    def told_wrongly(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
-        """Say where exit code and message do not fit to what is there."""
-        said = " ".join(ended.said.split())
-        if "Traceback" in said:
-            yield f"traceback: {said[-200:]}"
+    def wrong_messages(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
+        """Yield where exit code and message do not fit the result."""
+        text = " ".join(ended.text.split())
+        if "Traceback" in text:
+            yield f"traceback: {text[-200:]}"
         if way == "kill":
             if ended.code != -signal.SIGKILL:
                 yield f"exit code {ended.code}"
         elif ended.code == 0:
             if states == {"older"}:
                 yield "nothing is there"
-        elif ended.code not in (2, 130) or not said:
-            yield f"exit code {ended.code}: {said[-200:]}"
-        elif states == {"older"} and not re.search("nothing|cannot be|not be|none", said):
-            yield f"nothing is there, and it says: {said}"
-        elif states == {"new"} and not re.search("stands|may stand|had been written|whole", said):
-            yield f"it is there, and it says: {said}"
+        elif ended.code not in (2, 130) or not text:
+            yield f"exit code {ended.code}: {text[-200:]}"
+        elif states == {"older"} and not re.search("nothing|cannot be|not be|none", text):
+            yield f"nothing is there, and it prints: {text}"
+        elif states == {"new"} and not re.search("stands|may stand|had been written|whole", text):
+            yield f"it is there, and it prints: {text}"
         if ended.shown.strip() and states == {"older"}:
             yield "shown, and not charged"
 
@@ -530,19 +530,19 @@ class LedgerBench(Bench):
         """Whether a left-over is a draft or a journal: the next call clears it or plays it back."""
         return way != "term" and name.startswith("place/")
 
-    def kept(self) -> bool:
+    def has_finished(self) -> bool:
         """Return True: the next call is tried after every case."""
         return True
 
     def next_call(self, ended: Ended) -> Iterator[str]:
-        """Say what is wrong after the same call without a fault."""
+        """Yield what is wrong after the same call without a fault."""
         is_made = self.command.typed == NEW and (self.folder / LEDGER).exists()
         again = self.call()
         if is_made:  # and refused, with what an interrupted call may have left
-            if again.code != 2 or "exists already" not in again.said or self.contents() != self.new:
-                yield f"the next call: {again.code} {again.said}"
+            if again.code != 2 or "exists already" not in again.text or self.contents() != self.new:
+                yield f"the next call: {again.code} {again.text}"
         elif again.code or self.contents() != self.new or self.left_over():
-            yield f"the next call: {again.code} {again.said} {self.left_over()}"
+            yield f"the next call: {again.code} {again.text} {self.left_over()}"
         elif ended.shown.strip() and self.command.typed == VERIFY:
             one, two = (json.loads(each.shown)["answer"] for each in (ended, again))
             if one != two:
@@ -656,10 +656,10 @@ def prepare_ledger(folder: Path) -> None:
         "pay": {"kind": "numeric", "low": 0, "high": 9999},
     }
     ask = {"measure": "interval", "coefficient": "sex[M]", "below": 0}
-    asked = {"formula": "pay ~ sex", "ask": ask, "partitions": 10}
+    question = {"formula": "pay ~ sex", "ask": ask, "partitions": 10}
     for name, content in (
         ("public.yaml", {"person": "person", "variables": variables}),
-        ("asked.yaml", asked),
+        ("asked.yaml", question),
     ):
         (folder / name).write_text(json.dumps(content))
     for name, seed in (("confidential", 1), ("synthetic", 2)):
@@ -702,7 +702,7 @@ def hold_the_time() -> None:
 def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
     """Return counts of the cases of a command, by state, and what was not clean."""
     command = COMMANDS[name]
-    is_ledger = command.left == LEDGER
+    is_ledger = command.writes == LEDGER
     bench = (LedgerBench if is_ledger else Bench)(folder, command)
     bench.warm_up()
     counts: dict[str, Any] = {"states": [], "faults": [], "seconds": time.perf_counter()}
@@ -729,7 +729,7 @@ def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
 
 
 def at_moments(number: int) -> Iterator[str]:
-    """Send signals to a process at so many moments of a run; yield what is not clean."""
+    """Send signals to a process at moments of a run; yield what is not clean."""
     prepare(Path.cwd())
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     code = "from synthesizer.cli import main; main()"
@@ -747,11 +747,11 @@ def at_moments(number: int) -> Iterator[str]:
             whole = min(whole, time.perf_counter() - begin)  # the machine has grown faster
         end = "after its end" if process.poll() is not None else ""
         process.send_signal(how)
-        said = "".join(process.communicate())
-        if "Traceback" in said:
+        printed = "".join(process.communicate())
+        if "Traceback" in printed:
             end = "before the program began"  # Python itself is not up yet
-            if "synthesizer/cli" in said:
-                yield f"{how.name} at moment {moment}: {said}"
+            if "synthesizer/cli" in printed:
+                yield f"{how.name} at moment {moment}: {printed}"
                 end = "traceback"
         ends[end or f"exit code {process.returncode}"] += 1
     print(f"{number} moments of {whole:.1f} s: {dict(ends)}")

@@ -68,7 +68,7 @@ def run(command: str, folder: Path) -> str:
         return run_here(words[1:], folder)
     if words[:2] == ["python", "-c"]:
         with chdir(folder):
-            exec(words[2], {})  # noqa: S102 - what a page of ours says
+            exec(words[2], {})  # noqa: S102 - code of a page of ours
         return ""
     done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
@@ -85,7 +85,7 @@ def run_here(words: list[str], folder: Path) -> str:
         result = CliRunner().invoke(app, words, env=screen)
     if result.exit_code not in (0, 3):
         raise RuntimeError(f"{shlex.join(words)} ended with {result.exit_code}:\n{result.output}")
-    return result.stdout  # without the phases, which are told while they last
+    return result.stdout  # without the phases, which are printed while they last
 
 
 def transcript(block: Block, folder: Path) -> str:

@@ -89,8 +89,8 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a call came to: an exit code, problems in words, or a finding."""
+class Reply:
+    """The result of a call: an exit code, messages, or a finding."""
 
     code: int
     problems: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Said:
     printed: str = ""
 
 
-def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Outcome:
+def outcome(kind: str, number: int, seed: int = 1, *, is_verbose: bool = False) -> Outcome:
     """Make the input of a kind and a number, call what gets it, and judge.
 
     Examples
@@ -116,17 +116,17 @@ def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Out
         trial = KINDS[kind](rng, folder)
         for position, call in enumerate(trial.calls):
             before = contents(folder)
-            said = called(call)
-            code = said.code
-            if tell:
-                print(f"{shown(call)}\n  exit {code} {list(said.problems)} {said.finding}")
-            if said.finding:
-                findings.append(f"{shown(call)}: {said.finding}")
+            reply = called(call)
+            code = reply.code
+            if is_verbose:
+                print(f"{shown(call)}\n  exit {code} {list(reply.problems)} {reply.finding}")
+            if reply.finding:
+                findings.append(f"{shown(call)}: {reply.finding}")
                 break
-            findings += judged(trial, position, said, before, contents(folder))
+            findings += judged(trial, position, reply, before, contents(folder))
             if code not in (0, 3):
                 break
-        if tell:
+        if is_verbose:
             for path in sorted(folder.iterdir()):
                 print(f"--- {path.name}\n{path.read_bytes()[:2000]!r}" if path.is_file() else path)
             print(f"--- typed\n{trial.typed[:2000]!r}")
@@ -138,7 +138,7 @@ def shown(call: Call) -> str:
     return " ".join(call) if isinstance(call, tuple) else "Python"
 
 
-def called(call: Call) -> Said:
+def called(call: Call) -> Reply:
     """Call a command or a function within its time."""
     out, err = io.StringIO(), io.StringIO()
     signal.signal(signal.SIGPROF, _stop)
@@ -152,22 +152,22 @@ def called(call: Call) -> Said:
             warnings.simplefilter("ignore")
             if not isinstance(call, tuple):
                 call()
-                return Said(0)
+                return Reply(0)
             code = COMMANDS.main(list(call), standalone_mode=False)
-            return Said(int(code or 0), tuple(_lines(err.getvalue())), printed=out.getvalue())
+            return Reply(int(code or 0), tuple(_lines(err.getvalue())), printed=out.getvalue())
     except SynthesizerError as error:
-        return Said(error.exit_code, error.problems)
+        return Reply(error.exit_code, error.problems)
     except typer.Exit as stop:
-        return Said(stop.exit_code, tuple(_lines(err.getvalue())))
+        return Reply(stop.exit_code, tuple(_lines(err.getvalue())))
     except TooSlow:
-        return Said(-1, finding=f"takes more than {SECONDS:g} s")
+        return Reply(-1, finding=f"takes more than {SECONDS:g} s")
     except BaseException as error:  # this is what is looked for
         if type(error).__module__.startswith(("click", "typer")):
-            return Said(2, (str(getattr(error, "message", error)),))
-        places = traceback.extract_tb(error.__traceback__)
-        ours = [place for place in places if "synthesizer" in place.filename]
-        where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
-        return Said(-1, finding=f"{type(error).__name__} at {where}: {str(error)[:200]}")
+            return Reply(2, (str(getattr(error, "message", error)),))
+        frames = traceback.extract_tb(error.__traceback__)
+        inner = [frame for frame in frames if "synthesizer" in frame.filename]
+        where = f"{Path(inner[-1].filename).name}:{inner[-1].lineno}" if inner else ""
+        return Reply(-1, finding=f"{type(error).__name__} at {where}: {str(error)[:200]}")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
@@ -199,30 +199,30 @@ def contents(folder: Path) -> dict[str, int]:
 
 
 def judged(
-    trial: Trial, position: int, said: Said, before: dict[str, int], after: dict[str, int]
+    trial: Trial, position: int, reply: Reply, before: dict[str, int], after: dict[str, int]
 ) -> Iterator[str]:
     """Yield what is wrong with the words of a call and with the files that it left."""
     call = shown(trial.calls[position])
-    refused = said.code not in (0, 3)
-    if refused and not said.problems:
-        yield f"{call}: exit code {said.code} without a word"
+    refused = reply.code not in (0, 3)
+    if refused and not reply.problems:
+        yield f"{call}: exit code {reply.code} without a word"
     if refused and before != after:
-        left = sorted(name for name in after if before.get(name) != after[name])
-        yield f"{call}: was refused and left {', '.join(left)}"
+        changed = sorted(name for name in after if before.get(name) != after[name])
+        yield f"{call}: was refused and left {', '.join(changed)}"
     if hidden := [name for name in after if Path(name).name.startswith(".")]:
         yield f"{call}: left {', '.join(hidden)}"
-    if said.code == 2 and call.startswith("run ") and trial.must_follow:
-        yield f"{call}: was called valid before, and is refused: {said.problems[:1]}"
-    if call.startswith(("verify ", "ledger ")) and any(one in said.printed for one in SECRETS):
+    if reply.code == 2 and call.startswith("run ") and trial.must_follow:
+        yield f"{call}: was called valid before, and is refused: {reply.problems[:1]}"
+    if call.startswith(("verify ", "ledger ")) and any(one in reply.printed for one in SECRETS):
         yield f"{call}: a planted value is printed"
-    for problem in said.problems:
+    for problem in reply.problems:
         for fault in message_faults(problem, trial):
             yield f"{call}: {fault}: {problem[:300]!r}"
 
 
 def message_faults(problem: str, trial: Trial) -> Iterator[str]:
     """Yield what is wrong with a message."""
-    if leaked := [secret for secret in SECRETS if secret in problem and secret not in trial.typed]:
+    if leaked := [value for value in SECRETS if value in problem and value not in trial.typed]:
         yield f"the message repeats {', '.join(leaked)}"
     if not QUOTED.search(problem) and not any(name in problem for name in trial.names if name):
         yield "the message names no file, variable or key"
@@ -249,8 +249,8 @@ def judged_block(kind: str, numbers: Sequence[int], seed: int) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results")
         while len(done) < len(numbers):
-            left = numbers[len(done) :]
-            process = mp.get_context("fork").Process(target=_work, args=(kind, left, seed, results))
+            rest = numbers[len(done) :]
+            process = mp.get_context("fork").Process(target=_work, args=(kind, rest, seed, results))
             process.start()
             process.join()
             done += [Outcome(**json.loads(line)) for line in results.read_text().splitlines()]
@@ -284,7 +284,7 @@ def fuzz(
     """Fuzz some kinds of inputs, all when none is named."""
     if replay is not None:
         for kind in kinds or KINDS:
-            for finding in outcome(kind, replay, seed, tell=True).findings:
+            for finding in outcome(kind, replay, seed, is_verbose=True).findings:
                 print(f"FINDING: {finding}")
         return
     # what is installed stays the same: half of the time of an input goes into asking for it

@@ -87,14 +87,14 @@ def table() -> dict[str, list[Any]]:
 
 def panel() -> dict[str, list[Any]]:
     """Return persons in periods, in long form."""
-    places = [(person, year) for person in range(9) for year in (2001, 2002, 2003)]
-    kept = [(person, year) for person, year in places if (person + year) % 5]
+    pairs = [(person, year) for person in range(9) for year in (2001, 2002, 2003)]
+    rows = [(person, year) for person, year in pairs if (person + year) % 5]
     return {
-        "person": [f"p{person}" for person, _ in kept],
-        "year": [year for _, year in kept],
-        "job": [SECRETS[(person * year) % 3] for person, year in kept],
-        "sex": ["fm"[person % 2] for person, _ in kept],
-        "age": [30 + person + year - 2001 for person, year in kept],
+        "person": [f"p{person}" for person, _ in rows],
+        "year": [year for _, year in rows],
+        "job": [SECRETS[(person * year) % 3] for person, year in rows],
+        "sex": ["fm"[person % 2] for person, _ in rows],
+        "age": [30 + person + year - 2001 for person, year in rows],
     }
 
 
@@ -107,14 +107,14 @@ def wide() -> dict[str, list[Any]]:
 
 def household() -> dict[str, list[Any]]:
     """Return persons in households of one to three, with a weight."""
-    places = [(home, member) for home in range(12) for member in range(1 + home % 3)]
+    members = [(home, member) for home in range(12) for member in range(1 + home % 3)]
     return {
-        "home": [f"h{home}" for home, _ in places],
-        "size": [1 + home % 3 for home, _ in places],
-        "town": [SECRETS[home * home % 3] for home, _ in places],
-        "relation": [("head", "spouse", "child")[member] for _, member in places],
-        "age": [50 + home - 25 * (member == 2) for home, member in places],
-        "weight": [1.5 + home % 4 for home, _ in places],
+        "home": [f"h{home}" for home, _ in members],
+        "size": [1 + home % 3 for home, _ in members],
+        "town": [SECRETS[home * home % 3] for home, _ in members],
+        "relation": [("head", "spouse", "child")[member] for _, member in members],
+        "age": [50 + home - 25 * (member == 2) for home, member in members],
+        "weight": [1.5 + home % 4 for home, _ in members],
     }
 
 
@@ -267,14 +267,14 @@ def _object(node: Mapping[str, Any], rng: random.Random, depth: int) -> dict[str
     return result
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
+def containers(value: Any) -> list[tuple[Any, Any]]:
     """Return every container with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
-    found = [(value, key) for key in keys]
+    pairs = [(value, key) for key in keys]
     for key in keys:
         if isinstance(value[key], dict | list):
-            found += places(value[key])
-    return found
+            pairs += containers(value[key])
+    return pairs
 
 
 def configuration(rng: random.Random) -> bytes:
@@ -285,13 +285,13 @@ def configuration(rng: random.Random) -> bytes:
         key = rng.choice(sorted(set(properties) - {"plugins", "data"}))
         content[key] = by_schema(properties[key], rng)
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
-        place, key = rng.choice(places(content))
+        parent, key = rng.choice(containers(content))
         if rng.random() < 0.2:
-            del place[key]
-        elif isinstance(place, dict) and rng.random() < 0.2:
-            place[word(rng)] = place.pop(key)
+            del parent[key]
+        elif isinstance(parent, dict) and rng.random() < 0.2:
+            parent[word(rng)] = parent.pop(key)
         else:
-            place[key] = anything(rng)
+            parent[key] = anything(rng)
     if rng.random() < 0.7:
         text = json.dumps(content, indent=rng.choice((None, 1)), ensure_ascii=rng.random() < 0.7)
     else:
@@ -393,8 +393,8 @@ def csv_trial(rng: random.Random, folder: Path) -> Trial:
         calls.append(("plan", "x.yaml"))
     elif pick < 0.4:
         keys = (json.dumps(rng.choice(COLUMNS)), some(rng, "age", "sex", "job"))
-        asked = ("--keys", keys[0], "--target", keys[1], "--only", "risk")
-        calls.append(("check", name, name, *asked))
+        options = ("--keys", keys[0], "--target", keys[1], "--only", "risk")
+        calls.append(("check", name, name, *options))
     elif pick < 0.43:
         calls.append(("check", name, name, "--only", "utility", "--set", "workers=1"))
     if pick < 0.06:
@@ -494,8 +494,8 @@ def frame(rng: random.Random) -> pd.DataFrame:
 
 
 def _synthesise(data: pd.DataFrame, **options: Any) -> object:
-    told = {"workers": 1, "random_key": "none", **options}
-    return Synthesizer(**told).fit(data).generate(m=1, seed=1)
+    settings = {"workers": 1, "random_key": "none", **options}
+    return Synthesizer(**settings).fit(data).generate(m=1, seed=1)
 
 
 def parquet_trial(rng: random.Random, folder: Path) -> Trial:
@@ -599,8 +599,8 @@ def saved_models() -> tuple[bytes, ...]:
             path = Path(name) / f"{number}.synth"
             columns = {"data": table, "panel": panel, "wide": wide}[source]()
             data = pd.read_csv(io.BytesIO(csv_of(columns)))
-            told = {"seed": 1, "random_key": "none", "workers": 1, "on_violation": "ignore"}
-            Synthesizer(**{**told, **options}).fit(data).save(path)
+            settings = {"seed": 1, "random_key": "none", "workers": 1, "on_violation": "ignore"}
+            Synthesizer(**{**settings, **options}).fit(data).save(path)
             made.append(path.read_bytes())
     return tuple(made)
 
@@ -633,7 +633,7 @@ def _array(array: Any, rng: random.Random) -> Any:
 
 def _altered(content: Any, rng: random.Random) -> str:
     """Change a value of a saved model in place; return where."""
-    container, key = rng.choice(places(content))
+    container, key = rng.choice(containers(content))
     value = container[key]
     if isinstance(value, np.ndarray):
         container[key] = _array(value, rng)
@@ -649,13 +649,13 @@ def _altered(content: Any, rng: random.Random) -> str:
 def archive_trial(rng: random.Random, folder: Path) -> Trial:
     """Generate from a saved model whose bytes, or whose sealed content, were changed."""
     original = rng.choice(saved_models())
-    path, told = folder / "m.synth", ""
+    path, changes = folder / "m.synth", ""
     if rng.random() < 0.15:
         path.write_bytes(mutated(original, rng, (b"\0" * 8, b"\xff" * 4, b"PK\x05\x06", b"$array")))
     else:
         path.write_bytes(original)
         content = read_archive(path, kind=KIND)
-        told = " ".join(_altered(content, rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
+        changes = " ".join(_altered(content, rng) for _ in range(rng.choice((1, 1, 1, 2, 3))))
         path.unlink()
         try:
             write_archive(path, content, kind=KIND)
@@ -666,7 +666,7 @@ def archive_trial(rng: random.Random, folder: Path) -> Trial:
         ("generate", "m.synth", "-o", "out", "--workers", "1", *rows),
         ("generate", "m.synth", "-o", "out", "--workers", "1", "--overwrite", "--seed", "3"),
     ]
-    return Trial(calls[: rng.choice((1, 1, 2))], told, False, {"m.synth", "rows"})
+    return Trial(calls[: rng.choice((1, 1, 2))], changes, False, {"m.synth", "rows"})
 
 
 # ---- expressions, rules, formulas
@@ -758,7 +758,7 @@ def expression_trial(rng: random.Random, folder: Path) -> Trial:
     derived = any_expression(rng, _RESULTS[name]).replace(name, "30" if name == "age" else "age")
     fits = {"sex": "f", "town": "qzalpha", "age": 30, "pay": 20000, "born": "1990-05-05"}
     value = fits[name] if rng.random() < 0.8 else scalar(rng)
-    places: tuple[dict[str, Any], ...] = (
+    uses: tuple[dict[str, Any], ...] = (
         {"forbid": [any_expression(rng)]},
         {"forbid": [any_expression(rng), any_expression(rng)]},
         {"rules": [{"if": any_expression(rng), "then": {name: value}}]},
@@ -766,7 +766,7 @@ def expression_trial(rng: random.Random, folder: Path) -> Trial:
         {"variables": {name: {"derived": derived}}},
         {"method": {name: f"~ {derived}"}},
     )
-    options = {"on_violation": some(rng, "ignore", "warn", "error"), **rng.choice(places)}
+    options = {"on_violation": some(rng, "ignore", "warn", "error"), **rng.choice(uses)}
     order = [column for column in rng.sample(COLUMNS, 5) if column != name]
     if rng.random() < 0.9:  # what is set or derived comes last
         options["visit_sequence"] = [*order, name]
@@ -821,8 +821,8 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
         data = pd.read_csv(folder / "data.csv")
         return Trial([lambda: compare_fit(data, [data], text, **options)], typed, False, names)
     if pick < 0.8:
-        asked = json.dumps([{"formula": text, **options}])
-        words = ("--set", f"fits={asked}", "--only", "utility", "--set", "workers=1")
+        setting = json.dumps([{"formula": text, **options}])
+        words = ("--set", f"fits={setting}", "--only", "utility", "--set", "workers=1")
         return Trial([("check", "data.csv", "data.csv", *words)], typed, False, names | {"checks"})
     fits = {"fits": [{"formula": text, **options}]}
     content = json.dumps(_PLAIN | {"checks": fits}, ensure_ascii=rng.random() < 0.5)

@@ -32,10 +32,10 @@ from fuzz_inputs import (
     Trial,
     any_expression,
     anything,
+    containers,
     csv_of,
     formula,
     mutated,
-    places,
     scalar,
     some,
 )
@@ -55,8 +55,8 @@ def people(towns: tuple[str, ...], pays: tuple[str, ...] = ()) -> dict[str, list
     rng = random.Random("people")  # noqa: S311
     rows = [(person, year) for person in range(PERSONS) for year in (2001, 2002, 2003)]
     pay = [f"{20000 + 1000 * (p % 7) + rng.randrange(5000)}" for p, _ in rows]
-    for place, odd in zip((3, 40), pays, strict=False):
-        pay[place] = odd
+    for row, odd in zip((3, 40), pays, strict=False):
+        pay[row] = odd
     return {
         "person": [f"p{person}" for person, _ in rows],
         "year": [year for _, year in rows],
@@ -148,18 +148,18 @@ def changed(content: Any, rng: random.Random, often: int = 2) -> None:
     for _ in range(rng.choice((0, 0, 0, 1, 1, often))):
         if not content:
             return
-        place, key = rng.choice(places(content))
+        parent, key = rng.choice(containers(content))
         pick = rng.random()
         if pick < 0.2:
-            del place[key]
-        elif pick < 0.3 and isinstance(place, dict):
-            place[scalar(rng) if rng.random() < 0.3 else rng.choice(ODD)] = place.pop(key)
-        elif pick < 0.4 and isinstance(place, list):
-            place.append(rng.choice(place) if place else scalar(rng))
-        elif pick < 0.7 and isinstance(place[key], int | float):
-            place[key] = rng.choice(NUMBERS)
+            del parent[key]
+        elif pick < 0.3 and isinstance(parent, dict):
+            parent[scalar(rng) if rng.random() < 0.3 else rng.choice(ODD)] = parent.pop(key)
+        elif pick < 0.4 and isinstance(parent, list):
+            parent.append(rng.choice(parent) if parent else scalar(rng))
+        elif pick < 0.7 and isinstance(parent[key], int | float):
+            parent[key] = rng.choice(NUMBERS)
         else:
-            place[key] = some(rng, rng.choice(COLUMNS), scalar(rng), anything(rng))
+            parent[key] = some(rng, rng.choice(COLUMNS), scalar(rng), anything(rng))
 
 
 def text_of(content: Any, rng: random.Random) -> bytes:
@@ -292,8 +292,8 @@ def texts_of(rng: random.Random) -> dict[str, list[Any]]:
     real = people((*SECRETS[:3], "north", "south"), SECRETS[3:5])
     n = 3 * PERSONS
     real |= {name: [rng.choice(some) for _ in range(n)] for name, some in SOUND.items()}
-    for place in rng.sample(range(n), rng.choice((0, 5))):
-        real[rng.choice([*real])][place] = rng.choice(HOSTILE)
+    for row in rng.sample(range(n), rng.choice((0, 5))):
+        real[rng.choice([*real])][row] = rng.choice(HOSTILE)
     return real
 
 
@@ -301,12 +301,12 @@ def with_others(
     column: Sequence[Any], mine: Sequence[int], odd: Sequence[Any], rng: random.Random
 ) -> list[Any]:
     """Return a column in which some rows are changed."""
-    changed = {place: rng.choice(odd) for place in mine if rng.random() < 0.5}
-    return [changed.get(place, value) for place, value in enumerate(column)]
+    changed = {row: rng.choice(odd) for row in mine if rng.random() < 0.5}
+    return [changed.get(row, value) for row, value in enumerate(column)]
 
 
 def write_parquet(folder: Path, mine: Sequence[int], rng: random.Random) -> bool:
-    """Write two neighbours; tell whether nobody may refuse them."""
+    """Write two neighbours; return whether they must be accepted."""
     real, kinds = texts_of(rng), TYPES[: some(rng, -2, -2, -2, len(TYPES))]
     both: list[dict[str, Any]] = [{}, {}]
     refused = False
@@ -327,7 +327,7 @@ def write_parquet(folder: Path, mine: Sequence[int], rng: random.Random) -> bool
 
 
 def write_csv(folder: Path, mine: Sequence[int], form: dict[str, str], rng: random.Random) -> bool:
-    """Write two neighbours; tell whether nobody may refuse them."""
+    """Write two neighbours; return whether they must be accepted."""
     real, marks = texts_of(rng), rng.choices(RAW, k=some(rng, 0, 0, 1, 2))
     line_end, is_cut = some(rng, "\n", "\n", "\r\n"), rng.random() < 0.2
     style = some(rng, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC)
@@ -385,19 +385,19 @@ def check(
     rows, others = (rows_of(schema, raw) for raw in (one, other))
     if not len(rows) == len(others) == 3 * PERSONS:
         raise ValueError("another number of rows")
-    for place, (row, row_of_other) in enumerate(zip(rows, others, strict=True)):
-        if row != row_of_other and place not in mine:
-            raise ValueError(f"row {place}, of another person, is read otherwise")
-    for place in {mine[0], *random.Random(seed).sample(range(len(rows)), 3)}:  # noqa: S311
-        alone = RawTable(other.arrow.slice(place, 1), other.layout, other.origin)
+    for position, (row, row_of_other) in enumerate(zip(rows, others, strict=True)):
+        if row != row_of_other and position not in mine:
+            raise ValueError(f"row {position}, of another person, is read otherwise")
+    for position in {mine[0], *random.Random(seed).sample(range(len(rows)), 3)}:  # noqa: S311
+        alone = RawTable(other.arrow.slice(position, 1), other.layout, other.origin)
         if other.layout.csv:
             end = other.layout.csv.line_end.encode()
             lines = (folder / names[1]).read_bytes().split(end)
             path = folder / names[1].replace("other", "alone")
-            path.write_bytes(end.join((lines[0], lines[1 + place], b"")))
+            path.write_bytes(end.join((lines[0], lines[1 + position], b"")))
             alone = schema.read(path)
-        if rows_of(schema, alone) != [others[place]]:
-            raise ValueError(f"row {place} is read otherwise alone")
+        if rows_of(schema, alone) != [others[position]]:
+            raise ValueError(f"row {position} is read otherwise alone")
 
 
 def rows_of(schema: PublicSchema, raw: RawTable) -> list[tuple[Any, ...]]:

@@ -51,11 +51,11 @@ class Source:
 
 def sources(folder: Path) -> list[Source]:
     """Read all Python files of a folder."""
-    found = []
+    parsed = []
     for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        found.append(Source(path, text, ast.parse(text)))
-    return found
+        parsed.append(Source(path, text, ast.parse(text)))
+    return parsed
 
 
 def imports(source: Source, modules: Mapping[str, Source]) -> set[str]:
@@ -79,12 +79,12 @@ def imports(source: Source, modules: Mapping[str, Source]) -> set[str]:
 def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
     """Return the sets of nodes that reach each other."""
     reach = {node: _reached(graph, node) for node in graph}
-    found: list[set[str]] = []
+    sets: list[set[str]] = []
     for node in graph:
         circle = {other for other in reach[node] if node in reach[other]}
-        if circle and circle not in found:
-            found.append(circle)
-    return found
+        if circle and circle not in sets:
+            sets.append(circle)
+    return sets
 
 
 def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
@@ -155,16 +155,16 @@ def shapes(source: Source) -> list[tuple[int, str]]:
 
 def repetitions(files: Sequence[Source]) -> dict[tuple[Path, Path], list[tuple[int, int]]]:
     """Return the pairs of files, or of one file with itself, that share runs; where they begin."""
-    places: dict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
+    starts: dict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
     for source in files:
         lines = shapes(source)
         for begin in range(len(lines) - RUN + 1):
             window = lines[begin : begin + RUN]
             shape = tuple(words for _, words in window)
             if sum(len(words) > 8 for words in shape) >= RUN // 2:
-                places[shape].append((source.path, window[0][0]))
+                starts[shape].append((source.path, window[0][0]))
     pairs: dict[tuple[Path, Path], list[tuple[int, int]]] = defaultdict(list)
-    for where in places.values():
+    for where in starts.values():
         if len(where) > COMMON:
             continue
         for (first, line), (second, other) in combinations(where, 2):

@@ -5,8 +5,8 @@
 
 A fresh virtual environment gets the package with every extra, in the versions of constraints.txt.
 Sizes are those of the files that a distribution lists, compiled ones included, in 10**6 bytes.
-"With its own" adds all that it requires by its metadata, so that the column does not add up. What
-a dependency is for stays as the page says; of a new one it has to be written there.
+"With its own" adds all that it requires by its metadata, so that the column does not add up. The
+purpose of a dependency is taken from the page. For a new one it has to be written there.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def megabytes(names: set[str], packages: Installed) -> str:
 
 
 def purposes(page: str) -> dict[str, str]:
-    """Return what the page says that each dependency is for."""
+    """Return the purpose of each dependency on the page."""
     rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| "))
     return {row[0]: row[2] for row in rows if len(row) == 8}
 
 
 def tables(page: str) -> Iterator[str]:
-    reasons = defaultdict(lambda: "(say what for)", purposes(page))
+    reasons = defaultdict(lambda: "(write the purpose)", purposes(page))
     wanted = requirements()
     packages = installed(filter(None, wanted))
     base = closure(wanted[""], packages)

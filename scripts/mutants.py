@@ -61,9 +61,9 @@ from mutmut.mutation.mutators import mutation_operators
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("measures/risk", "measures/utility", "engine", "models", "extensions")
 LIMIT = 5
-"""Processor time that a mutant may take: so many times that of all tests of its room."""
+"""Processor time that a mutant may take, in multiples of that of all tests of its room."""
 WAIT = 60
-"""Time by the clock, counted in the same way, after which it is taken for asleep."""
+"""Time by the clock after which it counts as asleep, in the same multiples."""
 LIBRARIES = ("pandas", "pyarrow.parquet", "scipy.stats", "sklearn.tree", "pydantic", "hypothesis")
 """Imported once, then there in every run."""
 TYPES = (cst.Subscript, cst.BinaryOperation)
@@ -169,7 +169,7 @@ def _changes(
 
 
 def _left_out(node: Any) -> bool:
-    """Tell docstrings, annotations, decorators, imports, `__all__` and `if TYPE_CHECKING`."""
+    """Find docstrings, annotations, decorators, imports, `__all__` and `if TYPE_CHECKING`."""
     if isinstance(node, cst.Annotation | cst.Decorator | cst.Import | cst.ImportFrom):
         return True
     if isinstance(node, cst.Expr):
@@ -218,13 +218,13 @@ def _words_only(node: Any, changed: Any) -> bool:
         return _is_message(node.value)
     if not isinstance(node, cst.Call) or not isinstance(changed, cst.Call):
         return False
-    kept = {id(argument) for argument in changed.args}
-    return any(id(argument) not in kept and _is_message(argument.value) for argument in node.args)
+    rest = {id(argument) for argument in changed.args}
+    return any(id(argument) not in rest and _is_message(argument.value) for argument in node.args)
 
 
 @dataclass
 class Tests:
-    """What the tests of a room do when nothing is changed."""
+    """Times and lines of the tests of a room when nothing is changed."""
 
     seconds: float
     """Processor time of all of them."""
@@ -232,30 +232,30 @@ class Tests:
     executed: Mapping[tuple[str, int], Sequence[str]]
     """The tests that execute a line of a file."""
 
-    def near(self, mutant: Mutant) -> set[str]:
+    def tests_of(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the changed lines; "" if an import does."""
         first, last = mutant.lines
         lines = range(first, last + 1)
-        near = {test for line in lines for test in self.executed.get((mutant.file, line), ())}
-        return near if mutant.is_called else near | {""}
+        tests = {test for line in lines for test in self.executed.get((mutant.file, line), ())}
+        return tests if mutant.is_called else tests | {""}
 
     def choose(self, mutant: Mutant, items: Sequence[Any]) -> list[Any]:
-        """Choose the tests that may notice: first the near ones, within a file the short ones."""
-        near = self.near(mutant)
+        """Choose the tests that may notice: first those of the mutant, in a file the short ones."""
+        tests = self.tests_of(mutant)
         cost: dict[str, float] = defaultdict(float)
-        for test in near:
+        for test in tests:
             cost[_file(test)] += self.durations.get(test, 0.0)
-        own = f"test_{Path(mutant.file).stem}.py"
+        namesake = f"test_{Path(mutant.file).stem}.py"
 
-        def place(item: Any) -> Any:
+        def rank(item: Any) -> Any:
             test = item.nodeid
             file = _file(test)
-            other = not file.endswith(f"/{own}")
-            return test not in near, other, cost[file], file, self.durations.get(test, 0.0)
+            other = not file.endswith(f"/{namesake}")
+            return test not in tests, other, cost[file], file, self.durations.get(test, 0.0)
 
-        if near and "" not in near:
-            items = [item for item in items if item.nodeid in near or _shares(item)]
-        return sorted(items, key=place)
+        if tests and "" not in tests:
+            items = [item for item in items if item.nodeid in tests or _shares(item)]
+        return sorted(items, key=rank)
 
 
 def _shares(item: Any) -> bool:
@@ -271,7 +271,7 @@ def _file(test: str) -> str:
 
 
 class Watcher:
-    """A plug-in: chooses the tests, measures them, says which test failed first."""
+    """A plug-in: chooses the tests, measures them, records which test failed first."""
 
     def __init__(
         self, choose: Callable[[Sequence[Any]], list[Any]] = list, tracer: Any = None
@@ -353,13 +353,13 @@ class Copy:
             os.killpg(process, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(status)
         if code > 0:
-            raise SystemExit(f"{self.said()}\nThe mutant was not tried: an error of this script.")
+            raise SystemExit(f"{self.log()}\nThe mutant was not tried: an error of this script.")
         if code < 0:
             return None
         report: Result = json.loads(self.report.read_text())
         return report
 
-    def said(self) -> str:
+    def log(self) -> str:
         """Return the end of what the last process printed."""
         return (self.folder / "log").read_text(errors="replace")[-3000:]
 
@@ -408,7 +408,7 @@ def clean(room: str, copy: Copy) -> Tests:
     report = copy.finish(*os.waitpid(process, 0))
     if report is None or report["code"]:
         raise SystemExit(
-            f"{copy.said()}\nThe tests in tests/{room} fail before anything is changed."
+            f"{copy.log()}\nThe tests in tests/{room} fail before anything is changed."
         )
     executed = {
         (file, int(line)): tests
@@ -430,7 +430,7 @@ def types_only(difference: Sequence[str]) -> bool:
 
 
 def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
-    """Say what became of a mutant."""
+    """Return the result of a mutant."""
     if report is None:
         status = "timed out"
     elif report["code"] in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -453,8 +453,8 @@ def outcome(mutant: Mutant, report: Result | None, seconds: float) -> Result:
 def run(mutants: Sequence[Mutant], workers: int, note: Callable[[Result], None]) -> None:
     """Try mutants, each in one of several copies of the tree."""
     waiting = list(reversed(mutants))
-    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
-        free = [Copy(Path(place) / str(worker)) for worker in range(workers)]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        free = [Copy(Path(folder) / str(worker)) for worker in range(workers)]
         tests: dict[str, Tests] = {}
         running: dict[int, tuple[Copy, Mutant, float]] = {}
         gc.freeze()
@@ -517,20 +517,20 @@ def _change(result: Result) -> tuple[str, ...]:
     return result["file"], *result["difference"]
 
 
-def opened(record: Result | None, asked: argparse.Namespace) -> Result:
+def opened(record: Result | None, options: argparse.Namespace) -> Result:
     """Open the results of a draw: those of an earlier run of the same draw, or none."""
     facts = {
         "tool": f"mutmut {version('mutmut')}",
-        "rooms": asked.rooms,
-        "number": asked.number,
-        "seed": asked.seed,
-        "code": digest(asked.rooms),
+        "rooms": options.rooms,
+        "number": options.number,
+        "seed": options.seed,
+        "code": digest(options.rooms),
     }
     if record is None:
-        possible = {room: len(all_mutants(room)) for room in asked.rooms}
+        possible = {room: len(all_mutants(room)) for room in options.rooms}
         return {**facts, "possible": possible, "results": []}
     if any(record[key] != value for key, value in facts.items()):
-        raise SystemExit(f"{asked.output} holds results of another draw or of other code")
+        raise SystemExit(f"{options.output} holds results of another draw or of other code")
     return record
 
 
@@ -565,33 +565,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=1, help="mutants at the same time")
     parser.add_argument("--output", type=Path, default=Path("mutants.json"), help="the results")
     parser.add_argument("--survivors", action="store_true", help="those of OUTPUT once more")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in LIBRARIES:
         importlib.import_module(name)
-    record = json.loads(asked.output.read_text()) if asked.output.exists() else None
-    if asked.survivors:
+    record = json.loads(options.output.read_text()) if options.output.exists() else None
+    if options.survivors:
         if record is None:
-            parser.error(f"{asked.output} does not exist")
+            parser.error(f"{options.output} does not exist")
         results = {_change(result): result for result in record["results"]}
         mutants = again(record["results"])
     else:
-        record = opened(record, asked)
+        record = opened(record, options)
         results = {_change(result): result for result in record["results"]}
         tried = {result["name"] for result in record["results"]}
-        drawn = [m for room in asked.rooms for m in draw(room, asked.number, asked.seed)]
+        drawn = [m for room in options.rooms for m in draw(room, options.number, options.seed)]
         mutants = [mutant for mutant in drawn if mutant.name not in tried]
 
     def note(result: Result) -> None:
         print(f"{result['status']:9} {result['seconds']:6.1f} s  {result['name']}", flush=True)
         results[_change(result)] = {**results.get(_change(result), {}), **result}
         record["results"] = list(results.values())
-        asked.output.write_text(json.dumps(record, indent=1))
+        options.output.write_text(json.dumps(record, indent=1))
 
     if mutants:
-        run(mutants, asked.workers, note)
+        run(mutants, options.workers, note)
     show(record)
 
 

@@ -79,33 +79,33 @@ def parse(
     ConfigError
         With everything that is wrong.
     """
-    found: list[str] = []
+    faults: list[str] = []
     period = re.fullmatch(r"\s*(\d{4})\s*-\s*(\d{4})\s*", years)
     if period is None:
-        found.append(f"--years ({years}) must be two years such as 1988-2011")
+        faults.append(f"--years ({years}) must be two years such as 1988-2011")
     first, last = (int(year) for year in period.groups()) if period else (1988, 2011)
-    # what is no number is told once: a number that is fine stands in for it below
+    # a text that is no number is reported once: a valid number replaces it below
     request = Request(
-        persons=_whole(persons, "persons", 1, found),
+        persons=_whole(persons, "persons", 1, faults),
         first_year=first,
         last_year=last,
-        seed=_whole(seed, "seed", 1, found),
-        block=_whole(block, "block", 1, found),
+        seed=_whole(seed, "seed", 1, faults),
+        block=_whole(block, "block", 1, faults),
     )
-    found += problems(request.persons, request.seed, first, last, request.block)
-    processes = _whole(workers, "workers", 1, found)
+    faults += problems(request.persons, request.seed, first, last, request.block)
+    processes = _whole(workers, "workers", 1, faults)
     if not 1 <= processes <= MAX_WORKERS:
-        found.append(f"workers ({processes}) must be between 1 and {MAX_WORKERS}")
-    found += check_output(out, overwrite=overwrite)
-    if found:
-        raise ConfigError(found)
+        faults.append(f"workers ({processes}) must be between 1 and {MAX_WORKERS}")
+    faults += check_output(out, overwrite=overwrite)
+    if faults:
+        raise ConfigError(faults)
     return request, processes
 
 
-def _whole(text: str, name: str, otherwise: int, found: list[str]) -> int:
+def _whole(text: str, name: str, otherwise: int, faults: list[str]) -> int:
     if re.fullmatch(r"-?\d{1,18}", text.replace(",", "")):
         return int(text.replace(",", ""))
-    found.append(f"--{name} ({text}) must be a whole number")
+    faults.append(f"--{name} ({text}) must be a whole number")
     return otherwise
 
 

@@ -46,7 +46,7 @@ def _sections(command: Any, name: str) -> Iterator[str]:
         return
     arguments = [item for item in command.params if not item.opts[0].startswith("-")]
     options = [item for item in command.params if item.opts[0].startswith("-")]
-    words = [_place(item) for item in arguments]
+    words = [_metavar(item) for item in arguments]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *words])
     yield f"### {name.partition(' ')[2]}\n\n`{usage}`\n\n{_plain(command.help or '')}"
     if command.params:
@@ -54,7 +54,7 @@ def _sections(command: Any, name: str) -> Iterator[str]:
         yield "\n".join(["| option | meaning |", "| --- | --- |", *rows])
 
 
-def _place(argument: Any) -> str:
+def _metavar(argument: Any) -> str:
     name = argument.name.upper() + ("..." if argument.nargs == -1 else "")
     return name if argument.required else f"[{name}]"
 
@@ -97,18 +97,18 @@ def configuration() -> str:
 
 
 def _homes(schema: Schema) -> dict[str, str]:
-    """Return for each part of the schema with keys of its own where it stands first."""
+    """Return for each part of the schema with keys of its own where it comes first."""
     homes: dict[str, str] = {}
     waiting = [("", schema)]
     while waiting:
-        place, part = waiting.pop(0)
+        prefix, part = waiting.pop(0)
         for key, value in part.get("properties", {}).items():
             if key == "models":
                 continue
             for name in _references(value):
                 if name not in homes and "properties" in schema["$defs"][name]:
-                    homes[name] = f"{place}{key}"
-                    waiting.append((f"{place}{key}.", schema["$defs"][name]))
+                    homes[name] = f"{prefix}{key}"
+                    waiting.append((f"{prefix}{key}.", schema["$defs"][name]))
     return homes
 
 

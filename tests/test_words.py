@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HOUSE = Path(__file__).parents[1]
+FOLDERS = ("synthesizer", "docs", "clients/r/R", "scripts", "tests")
 TEXTS = (".md", ".toml", ".jinja", ".html", ".R", ".Rd")
 
 INSTEAD = {
@@ -49,6 +50,11 @@ EXCEPT = {
     ("data/guessing.py", "said"),  # ends in "id" and names no identifier
     ("plan/plan.py", "half split"),  # a random stream: its name decides draws
     ("extensions/verification/claims.py", "tell"),  # the answer "cannot tell"
+    ("benchmarks/genetic.py", "told"),  # a random stream: its name decides draws
+    ("benchmarks/panel_server.py", "nobody"),  # an account of Unix
+    ("extensions/labelled/sas/make_sas.py", "nobody"),  # a label inside a file of SAS
+    ("extensions/labelled/test_labelled.py", "nobody"),
+    ("report/test_risk_disclosure.py", "told"),  # a saved field
 }
 
 
@@ -91,12 +97,14 @@ def files(root: Path) -> list[Path]:
 def test_no_word_comes_back() -> None:
     found = [
         (str(path.relative_to(root)), word)
-        for root in (HOUSE / "synthesizer", HOUSE / "docs", HOUSE / "clients" / "r" / "R")
+        for root in (HOUSE / name for name in FOLDERS)
         for path in files(root)
+        if path != Path(__file__)
         for _, word in faults(path)
     ]
-    assert not [each for each in found if each[1] not in FIELDS and each not in EXCEPT]
-    assert sum(word in FIELDS for _, word in found) <= MAX_FIELDS
+    found = [each for each in found if each not in EXCEPT]
+    assert not [each for each in found if each[1] not in FIELDS]
+    assert len(found) <= MAX_FIELDS
 
 
 def test_a_word_is_found_in_a_text_and_in_a_name(tmp_path: Path) -> None:

@@ -113,23 +113,23 @@ def file_of(name: str, careers: npt.NDArray[np.int32], n_states: int, known: pd.
 
 def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
     """Return shares of states by group, and differences of each group from all others."""
-    found: dict[str, list[FloatArray]] = {name: [] for name in BY_GROUP}
+    figures: dict[str, list[FloatArray]] = {name: [] for name in BY_GROUP}
     runs = to_runs(careers)
     first = np.where(runs.counts > 1, runs.length[runs.first], np.nan)
     hit = careers[:, :, None] == np.arange(file.n_states)
     for groups in file.groups:
         for level in range(groups.max() + 1):
             mine = groups[rows] == level
-            found["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
-            found["first move"].append(np.array([difference(first[mine], first[~mine])]))
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+            figures["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
+            figures["first move"].append(np.array([difference(first[mine], first[~mine])]))
+    return {name: np.concatenate(parts) for name, parts in figures.items()}
 
 
 def difference(one: FloatArray, other: FloatArray) -> float:
     """Return the difference of means, NaN where one side has fewer than `LEAST` values."""
     one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-    enough = min(len(one), len(other)) >= LEAST
-    return float(one.mean() - other.mean()) if enough else np.nan
+    is_defined = min(len(one), len(other)) >= LEAST
+    return float(one.mean() - other.mean()) if is_defined else np.nan
 
 
 class Reference:
@@ -141,22 +141,22 @@ class Reference:
         self.floor = noise_floor(file.careers, file.n_states, seed=2024)
         self.own = by_group(file, file.careers, np.arange(n))
         again = [rng.integers(n, size=n) for _ in range(BOOTSTRAPS)]
-        found = [self._gaps(by_group(file, file.careers[rows], rows)) for rows in again]
-        self.noise = {name: np.mean([gaps[name] for gaps in found]) for name in BY_GROUP}
+        resampled = [self._gaps(by_group(file, file.careers[rows], rows)) for rows in again]
+        self.noise = {name: np.mean([gaps[name] for gaps in resampled]) for name in BY_GROUP}
 
-    def _gaps(self, found: Differences) -> dict[str, float]:
-        return {name: float(np.nanmean(np.abs(found[name] - self.own[name]))) for name in BY_GROUP}
+    def _gaps(self, other: Differences) -> dict[str, float]:
+        return {name: float(np.nanmean(np.abs(other[name] - self.own[name]))) for name in BY_GROUP}
 
     def ratios(self, careers: IntArray) -> dict[str, float]:
         """Return each distance in units of its noise floor."""
-        near = sequence_distances(self.file.careers, careers, self.file.n_states)
+        measured = sequence_distances(self.file.careers, careers, self.file.n_states)
         gaps = self._gaps(by_group(self.file, careers, np.arange(len(careers))))
-        plain = {name: getattr(near, name) / getattr(self.floor, name) for name in MEASURES}
+        plain = {name: getattr(measured, name) / getattr(self.floor, name) for name in MEASURES}
         return plain | {name: gaps[name] / self.noise[name] for name in BY_GROUP}
 
 
 def halves(file: File, options: CareerOptions, rng: np.random.Generator) -> dict[str, float]:
-    """Fit a random half; return what of both halves comes back, is nearer, and is revealed."""
+    """Fit a random half; return how much of each half comes back, is nearer, and is revealed."""
     n = len(file.careers) // 2
     rows = rng.permutation(len(file.careers))
     mine, others = file.careers[rows[:n]], file.careers[rows[n : 2 * n]]
@@ -168,8 +168,8 @@ def halves(file: File, options: CareerOptions, rng: np.random.Generator) -> dict
     ]
     some = drawn[0][:MATCHED]
     alike, unlike = common(some, mine).max(axis=1), common(some, others).max(axis=1)
-    told = trajectories_of_halves(mine, others, *drawn, seed=n)
-    moves = next(row for row in told.known if "moves" in row.known)
+    trajectories = trajectories_of_halves(mine, others, *drawn, seed=n)
+    moves = next(row for row in trajectories.known if "moves" in row.known)
     return {
         "training uniques that come back": float(back[0]),
         "holdout uniques that come back": float(back[1]),
@@ -208,13 +208,13 @@ def distances(
     for file in files(data, persons):
         reference, n = Reference(file), len(file.careers)
         for label in variants:
-            options, found = VARIANTS[label], []
+            options, runs = VARIANTS[label], []
             for number in range(seed, seed + seeds):
                 rng = np.random.default_rng(number)
                 fitted = fit_careers(file.careers, file.n_states, file.persons, options, rng=rng)
                 ratios = reference.ratios(fitted.sample(file.persons, n, rng=rng))
-                found.append(ratios | halves(file, options, rng))
-            yield from rows_of(f"{file.name}, {label}", means(found))
+                runs.append(ratios | halves(file, options, rng))
+            yield from rows_of(f"{file.name}, {label}", means(runs))
 
 
 # Pairs and triples of values that the original lacks.
@@ -234,15 +234,15 @@ CAREER_ONLY = {
 def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> Rows:
     """Count pairs and triples with more new combinations than a new sample and one point.
 
-    Numbers are in 20 groups, values that the original does not have are left out. The configuration
-    has no models unless ``config`` names one; each is tried with and without
+    Numbers are in 20 groups; values that the original does not contain are left out. Without
+    ``config`` the configuration has no models. Each configuration runs with and without
     `structural_zeros: auto`.
     """
     source: Any = config if config.is_file() else _of_sample(persons)
     zeros: Any = load_config(config).structural_zeros if config.is_file() else []
     listed = [] if isinstance(zeros, str) else [each for each in zeros if each != "auto"]
     settings: dict[str, Any] = {"without": listed, "structural_zeros: auto": ["auto", *listed]}
-    found: dict[str, list[Shares]] = {name: [] for name in (*settings, "fresh")}
+    results: dict[str, list[Shares]] = {name: [] for name in (*settings, "fresh")}
     for seed in range(1, seeds + 1):
         for name, allowed in settings.items():
             overrides = {"data": _of_sample(persons)["data"], "structural_zeros": allowed}
@@ -251,15 +251,15 @@ def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> R
             start = process_time()
             made = as_panel(next(chain.generate(Seed(seed), n_jobs=1)))
             yield Row(f"{name}, seed {seed}", "drawing, CPU", process_time() - start, "s")
-            found[name].append(lacking(as_panel(plan.table), made))
+            results[name].append(lacking(as_panel(plan.table), made))
         raw = typed(simulate(persons, seed=FRESH + seed), "parquet", "new sample")
         table = encode_like(raw, plan.data.table.schema, new_codes=1_000)
         others = as_panel(plan.arrangement.modelled(table))
-        found["fresh"].append(lacking(as_panel(plan.table), others))
-    shares = {name: means(runs) for name, runs in found.items()}
+        results["fresh"].append(lacking(as_panel(plan.table), others))
+    shares = {name: means(runs) for name, runs in results.items()}
     for name in settings:
         fresh = shares["fresh"]  # triples with very many levels may be missing on one side
-        above = {each: own - fresh[each] for each, own in shares[name].items() if each in fresh}
+        above = {each: part - fresh[each] for each, part in shares[name].items() if each in fresh}
         for size, word in ((2, "pairs"), (3, "triples")):
             values = {each: value for each, value in above.items() if len(each) == size}
             worst = max(values, key=values.__getitem__)
@@ -360,9 +360,9 @@ def apart(one: IntArray, other: IntArray) -> float:
 def last_headcounts(original: PanelTable, drawn: PanelTable, career: str, period: int) -> float:
     """Return the distance of the states of a period over its noise floor."""
     rng = np.random.default_rng(2)
-    ours, theirs = (career_matrix(panel, career)[:, period] for panel in (original, drawn))
-    floor = [apart(ours, rng.choice(ours, len(theirs))) for _ in range(40)]
-    return apart(ours, theirs) / float(np.mean(floor))
+    real, made = (career_matrix(panel, career)[:, period] for panel in (original, drawn))
+    floor = [apart(real, rng.choice(real, len(made))) for _ in range(40)]
+    return apart(real, made) / float(np.mean(floor))
 
 
 def _one(drawn: PanelTable, _: Request) -> Iterator[PanelTable]:
@@ -392,13 +392,13 @@ def extended(plan: Plan, first: int, ends: Sequence[int], number: int) -> dict[s
     counter = NewPeriodsCounter(here, until(frame, at), first, 3)
     counter.add(drawn)
     ratios = {name: pair_ratio(name, here, drawn, first) for name in names}
-    kept = {f"pairs of {name}": ratio for name, ratio in ratios.items() if ratio is not None}
+    defined = {f"pairs of {name}": ratio for name, ratio in ratios.items() if ratio is not None}
     return {
         **{row.name: row.ratio or 0.0 for row in counter.result().rows},
         "headcounts of the last published period": last,
         "pairs of all, last published": float(np.mean([r for r in before if r is not None])),
-        "pairs of all, new": float(np.mean(list(kept.values()))),
-        **kept,
+        "pairs of all, new": float(np.mean(list(defined.values()))),
+        **defined,
         "publish and look, CPU in s": published - begin,
         "extend, CPU in s": done - published,
     }

@@ -124,13 +124,13 @@ def asks_about(estimate: float, error: float) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a claim."""
+    """The answer to a claim, and the truth."""
 
     outlook: str
     verdict: str
     is_true: bool
     by_share: bool
-    """What the control says: most groups lie in the range."""
+    """The control's answer: most groups lie in the range."""
     epsilon: float
     m: int
 
@@ -176,7 +176,7 @@ def fitted(query: Query, view: QueryRows) -> tuple[float, float]:
 def outcomes(
     world: World, n: int, seed: int, *, far: bool, most_epsilon: float, at_truth: bool = False
 ) -> Iterator[Outcome]:
-    """Yield what comes of all claims about one pair of files; ``at_truth`` of borders there."""
+    """Yield the outcomes of all claims about one pair of files; ``at_truth`` puts borders there."""
     rng = np.random.default_rng([seed, n, *world.formula.encode(), far])
     content = {"formula": world.formula, "family": world.family}
     confidential = simulated(n, rng, EFFECT, world.tail)
@@ -191,8 +191,8 @@ def outcomes(
     for ask in asks:
         made = {"measure": "claim", "coefficient": world.coefficient, **ask}
         query = query_of({**content, "ask": made})
-        asked = InMemory(query, SCHEMA, Path(), made=synthetic)
-        choice = chosen(asked, most_epsilon)
+        task = InMemory(query, SCHEMA, Path(), made=synthetic)
+        choice = chosen(task, most_epsilon)
         assert isinstance(query.ask, Claim)  # noqa: S101
         prepared = query.ask.prepare(choice.query, SCHEMA, synthetic)
         yield outcome(choice, prepared, SCHEMA, confidential, Drawn(rng))
@@ -221,7 +221,7 @@ def remembered(*views: QueryRows) -> None:
 
 
 def figures_of(case: str, made: Sequence[Outcome]) -> Rows:
-    """Yield how claims were answered, and as was said beforehand."""
+    """Yield how claims were answered, in all and by the outlook of the dry run."""
     words = Counter(one.word for one in made)
     shares = {f"{word} in %": 100 * words[word] / len(made) for word in ("right", "open", "wrong")}
     yield from rows_of(case, {"claims": len(made)} | shares)
@@ -254,10 +254,10 @@ def worlds(
                 faithful += [] if far else made
                 yield from figures_of(f"{name}, {n:,}{', far' * far}", made)
             for number in range(seed, seed + 3 * seeds):
-                told = {"far": False, "at_truth": True}
-                borders += outcomes(world, n, number, most_epsilon=most_epsilon, **told)
+                options = {"far": False, "at_truth": True}
+                borders += outcomes(world, n, number, most_epsilon=most_epsilon, **options)
     yield from figures_of("all", every)
-    # of synthetic data that are far off nobody can say what the answer will be
+    # the outlook cannot predict the answer if the synthetic data are far off
     answered = [one.verdict != "open" for one in faithful if one.outlook == "decided"]
     wrong = float(np.mean([one.word == "wrong" for one in every]))
     at_border = float(np.mean([one.verdict == "no" for one in borders]))  # 'at least' is true of it

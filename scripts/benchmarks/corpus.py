@@ -6,12 +6,12 @@ Columns are judged that are neither identifiers nor left out, in files of 300 ro
 
 - distance: Kolmogorov-Smirnov of numbers, total variation of others; listed above 0.08 and above
   what one new sample in a thousand passes, besides levels of fewer than five, which are joined;
-- rare numbers: synthetic cells with a number that fewer than five records hold, in columns where
-  most numbers are such. Chance is how many somebody would hit who names equally round numbers near
-  the cells at random; a column is listed where the hits exceed it by three standard deviations. Of
-  a column that is computed from one other those rows count whose input is no number of the data,
-  which it would repeat; what is computed from several tells of their combination. A cell that
-  equals another of its row, as a bound that is kept, is judged there.
+- rare numbers: synthetic cells with a number of fewer than five records, in columns where most
+  numbers are rare. Chance is the expected hits of equally round numbers near the cells, drawn at
+  random. A column is listed where the hits exceed chance by three standard deviations. In a column
+  computed from one other, only rows count whose input is not in the data: other rows would repeat
+  it. A column computed from several reveals their combination. A cell that equals another of its
+  row, such as a bound, is judged there.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ JUDGED_ROWS: Final = 300
 """Fewest records of a file whose distributions are judged."""
 MAX_DISTANCE: Final = 0.08
 MIN_HOLDERS: Final = 5
-"""Records that must hold a number for it to leave."""
-NEAR: Final = (5, 20)
-"""Records on either side of a number whose neighbourhood is looked at: 2 % of them, in bounds."""
+"""Fewest records with a number that is released."""
+NEIGHBOURS: Final = (5, 20)
+"""Bounds of the neighbours on either side of a number, which are 2 % of the records."""
 MAX_DECIMALS: Final = 7
-"""Numbers with more are taken for continuous: no number is named by chance."""
+"""Numbers with more decimals count as continuous: chance hits none of them."""
 FEW_VALUES: Final = 10
-"""Numbers with at most so many values are compared by their shares."""
+"""Numbers with at most ten values are compared by their shares."""
 ISO_DATE: Final = r"\d{4}-\d{2}-\d{2}"
 EPOCH: Final = pd.Timestamp("1970-01-01")
 DOORS: Final = ("command", "python")
@@ -115,15 +115,15 @@ def by_command(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
             outcome.message = text
             return None
     made = next(Path("data_synthetic").glob("synthetic*.csv"))
-    said = yaml.safe_load(Path("data.yaml").read_text())["variables"]
-    inputs = {name: set(Expression.parse(text).names) for name, text in _formulas(said)}
-    names = [name for name, entry in said.items() if entry.get("kind") != "id"]
+    variables = yaml.safe_load(Path("data.yaml").read_text())["variables"]
+    inputs = {name: set(Expression.parse(text).names) for name, text in _formulas(variables)}
+    names = [name for name, entry in variables.items() if entry.get("kind") != "id"]
     return pd.read_csv(made, low_memory=False), {name: inputs.get(name, set()) for name in names}
 
 
-def _formulas(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _formulas(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the computed variables of a configuration and their formulas."""
-    yield from ((name, entry["derived"]) for name, entry in said.items() if "derived" in entry)
+    yield from ((name, entry["derived"]) for name, entry in variables.items() if "derived" in entry)
 
 
 TRACEBACK: Final = 99
@@ -263,8 +263,8 @@ def new_sample(column: pd.Series[Any]) -> float:
 def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     """Count cells with a number of few records where most are such; and how many are chance.
 
-    Chance is the share of numbers near a cell, as round as it and held by no five records, that
-    some record holds: somebody who names such a number at random is right as often.
+    Chance is computed from the numbers near a cell that are as round as it. Of those with fewer
+    than five records it is the share with at least one record.
     """
     values, counts = np.unique(original[np.isfinite(original)], return_counts=True)
     rare = values[counts < MIN_HOLDERS]
@@ -278,14 +278,14 @@ def rare_hits(original: Any, made: Any) -> tuple[int, float]:
     common = np.rint(values[counts >= MIN_HOLDERS] * 10.0**decimals)
     units, taken = np.rint(cells * 10.0**decimals), np.rint(rare * 10.0**decimals)
     everything = np.sort(np.rint(original[np.isfinite(original)] * 10.0**decimals))
-    near = int(np.clip(0.02 * len(everything), *NEAR))
+    neighbours = int(np.clip(0.02 * len(everything), *NEIGHBOURS))
     expected = 0.0
     for power in range(10):
         size = 10.0**power
-        own = units[(units % size == 0) & (units % (10 * size) != 0)]
-        place = np.searchsorted(everything, own)
-        low = everything[np.maximum(place - near, 0)]
-        high = everything[np.minimum(place + near, len(everything) - 1)]
+        alike = units[(units % size == 0) & (units % (10 * size) != 0)]
+        positions = np.searchsorted(everything, alike)
+        low = everything[np.maximum(positions - neighbours, 0)]
+        high = everything[np.minimum(positions + neighbours, len(everything) - 1)]
         inside, held = (
             np.searchsorted(multiples, high, side="right") - np.searchsorted(multiples, low)
             for multiples in (x[x % size == 0] for x in (taken, common))
@@ -303,8 +303,8 @@ def decimals_of(values: Any) -> int:
     return next(fits, MAX_DECIMALS)
 
 
-def work(path: Path, door: str, place: str) -> None:
-    """Try one door on one file, and write the outcome to a place."""
+def work(path: Path, door: str, output: str) -> None:
+    """Try one door on one file, and write the outcome to a file."""
     outcome, start = Outcome(name_of(path), door), time.process_time()
     frame = read(path)
     if frame is not None:
@@ -319,14 +319,14 @@ def work(path: Path, door: str, place: str) -> None:
                 outcome.outcome, outcome.message = "traceback", traceback.format_exc()[-2000:]
             os.chdir("/")
     outcome.seconds = round(time.process_time() - start, 2)
-    Path(place).write_text(json.dumps(asdict(outcome)))
+    Path(output).write_text(json.dumps(asdict(outcome)))
 
 
 def tried(path: Path, door: str, seconds: float) -> Outcome | None:
     """Try one door on one file in a process of its own; None where the size is another."""
-    with tempfile.NamedTemporaryFile() as place:
+    with tempfile.NamedTemporaryFile() as output:
         process = multiprocessing.get_context("fork").Process(
-            target=work, args=(path, door, place.name)
+            target=work, args=(path, door, output.name)
         )
         process.start()
         process.join(seconds)
@@ -334,7 +334,7 @@ def tried(path: Path, door: str, seconds: float) -> Outcome | None:
             process.kill()
             process.join()
             return Outcome(name_of(path), door, outcome="time", seconds=seconds)
-        text = Path(place.name).read_text()
+        text = Path(output.name).read_text()
         if not text:
             message = f"exit code {process.exitcode}"
             return Outcome(name_of(path), door, outcome="traceback", message=message)
@@ -352,7 +352,7 @@ def defaults(
     workers: int = 2,
     limit: float = 60.0,
 ) -> Rows:
-    """Run so many files, of names with ``only``, in a random order, each at most `limit` seconds.
+    """Run `number` files with ``only`` in their names, in a random order, each at most `limit` s.
 
     ``skip`` leaves out the first files, to go on after an interruption. The last rows are totals.
     """
@@ -364,14 +364,14 @@ def defaults(
     random.Random(seed).shuffle(paths)  # noqa: S311 - a choice of files
     chosen = islice((path for path in paths if read(path) is not None), skip, skip + number)
     tasks = [(path, door) for path in chosen for door in doors]
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with ThreadPoolExecutor(workers) as pool:
         for one in pool.map(lambda task: tried(task[0], task[1], limit), tasks):
             if one is not None:
-                found.append(one)
+                outcomes.append(one)
                 yield from rows_of_outcome(one)
     for door in doors:
-        yield from rows_of(f"all, {door}", totals([one for one in found if one.door == door]))
+        yield from rows_of(f"all, {door}", totals([one for one in outcomes if one.door == door]))
 
 
 def rows_of_outcome(one: Outcome) -> Rows:
@@ -386,13 +386,13 @@ def rows_of_outcome(one: Outcome) -> Rows:
         yield Row(case, f"rare numbers: {name} (by chance {chance:g})", hits)
 
 
-def totals(found: Sequence[Outcome]) -> dict[str, Any]:
+def totals(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the numbers of files by outcome, of columns that are listed, and the seconds."""
-    counts = Counter(one.outcome for one in found)
-    figures: dict[str, Any] = {"files": len(found)}
+    counts = Counter(one.outcome for one in outcomes)
+    figures: dict[str, Any] = {"files": len(outcomes)}
     figures |= {name: counts[name] for name in ("ran", "refused", "traceback", "time")}
     for words, key in (("columns off", "distances"), ("columns with rare numbers", "rare_numbers")):
-        parts = [getattr(one, key) for one in found if getattr(one, key)]
+        parts = [getattr(one, key) for one in outcomes if getattr(one, key)]
         figures |= {words: sum(map(len, parts)), f"{words}, files": len(parts)}
-    times = [one.seconds for one in found] or [0.0]
+    times = [one.seconds for one in outcomes] or [0.0]
     return figures | {"median CPU in s": float(np.median(times)), "most CPU in s": max(times)}

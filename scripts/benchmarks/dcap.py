@@ -1,10 +1,10 @@
-"""Tables 1, 2, 4 and 5 of Taub, Elliot, Pampaka and Smith (2018) for any file: CAP and half split.
+"""CAP and train-holdout test: tables 1, 2, 4, 5 of Taub, Elliot, Pampaka and Smith (2018).
 
-Keys and target are synthesised in that order, as in the paper, by CART with its settings (leaves of
-5, independent draws), by parametric models and by the package's own CART. The special uniques of
-table 1 are those of SUDA. A finding of the paper is a row that says whether it holds here: a line
-rises where its slope is above 0, and is flat where it is below `FLAT` of that with non-matches as
-zero. Nested datasets are far from independent, so p-values decide nothing.
+Any file will do. Keys and target are synthesised in that order, as in the paper, by CART with its
+settings (leaves of 5, independent draws), by parametric models and by the package's CART. The
+special uniques of table 1 are those of SUDA. Each finding of the paper is a row with its result
+here: a line rises where its slope is above 0, and is flat where it is below `FLAT` of that with
+non-matches as zero. Nested datasets are far from independent, so p-values decide nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from synthesizer.measures.risk.differential import (
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.plan import make_plan
 
-CART, PARAMETRIC, OWN = "CART", "parametric", "CART, package defaults"
+CART, PARAMETRIC, PACKAGE = "CART", "parametric", "CART, package defaults"
 SUBSETS = ("all", "uniques", "special_uniques")
 RULES = ("zero", "undefined")
 FEWEST_KEYS = 3
@@ -41,13 +41,13 @@ METHODS: dict[str, dict[str, Any]] = {
         }
     },
     PARAMETRIC: {"default_method": "parametric"},
-    OWN: {},
+    PACKAGE: {},
 }
 
 
 @dataclass(frozen=True)
-class Found:
-    """One method's results: CAP by number of keys (the largest first), and the half split."""
+class Results:
+    """One method's results: CAP by number of keys (the largest first), train-holdout test."""
 
     caps: Mapping[int, CapResult]
     half: DifferentialResult
@@ -79,7 +79,7 @@ def read(data: Mapping[str, Any], keys: Sequence[str], target: str, groups: Any)
 
 def examine(
     table: Table, options: Mapping[str, Any], groups: Any, m: int, splits: int, seed: int
-) -> Found:
+) -> Results:
     """Synthesise by one method and measure."""
     *keys, target = table.names
     config = read_config({"data": {"sample": "fair"}, **options})  # the table is given
@@ -97,7 +97,7 @@ def examine(
         **rest,
     )
     sizes = range(len(keys), min(FEWEST_KEYS, len(keys)) - 1, -1)
-    return Found({size: cap(table, made, keys=keys[:size], **rest) for size in sizes}, half)
+    return Results({size: cap(table, made, keys=keys[:size], **rest) for size in sizes}, half)
 
 
 @job(m=2)
@@ -114,29 +114,29 @@ def tables(
     known, grouped = keys.split(","), groups or {}
     data = {"path": str(file)} if file.is_file() else {"sample": "fair"}
     table = read(data, known, target, grouped)
-    found = {
+    results = {
         name: examine(table, options, grouped, m, splits, seed) for name, options in METHODS.items()
     }
     for part in (table_1, table_2, table_4, table_5):
-        yield from part(found)
+        yield from part(results)
 
 
-def table_1(found: Mapping[str, Found]) -> Rows:
+def table_1(results: Mapping[str, Results]) -> Rows:
     """Yield the mean CAP of original, baseline and synthetic data with all keys."""
-    whole = found[CART].whole
+    whole = results[CART].whole
     yield from rows_of("records", whole.sizes)
     yield from rows_of("table 1, original", whole.original)
     yield from rows_of("table 1, baseline", whole.baseline)
-    for name, item in found.items():
+    for name, item in results.items():
         for rule in RULES:
             for subset in SUBSETS:
-                for place, value in enumerate(item.means(subset, rule), 1):
-                    yield Row(f"table 1, {name}, m = {place}", f"{subset}, {rule}", value)
+                for number, value in enumerate(item.means(subset, rule), 1):
+                    yield Row(f"table 1, {name}, m = {number}", f"{subset}, {rule}", value)
 
 
-def table_2(found: Mapping[str, Found]) -> Rows:
+def table_2(results: Mapping[str, Results]) -> Rows:
     """Yield the regression of the mean CAP on m."""
-    for name, item in found.items():
+    for name, item in results.items():
         for row in cap_regression(item.whole):
             if row.line is not None:
                 case = f"table 2, {name}, {row.subset}, {row.rule}"
@@ -144,9 +144,9 @@ def table_2(found: Mapping[str, Found]) -> Rows:
                 yield from rows_of(case, {one: getattr(row.line, one) for one in names})
 
 
-def table_4(found: Mapping[str, Found]) -> Rows:
+def table_4(results: Mapping[str, Results]) -> Rows:
     """Yield the mean CAP of both halves, non-matches as zero; only the first is synthesised."""
-    for name, item in found.items():
+    for name, item in results.items():
         for row in item.comparisons:
             spread = next(s for s in item.half.summary if (s.m, s.rule) == (row.m, "zero"))
             names = ("mean_a", "mean_b", "difference", "t", "df", "p", "low", "high")
@@ -155,13 +155,13 @@ def table_4(found: Mapping[str, Found]) -> Rows:
             yield from rows_of(f"table 4, {name}, m = {row.m}", figures)
 
 
-def table_5(found: Mapping[str, Found]) -> Rows:
+def table_5(results: Mapping[str, Results]) -> Rows:
     """Yield the mean CAP with all datasets where the last keys are dropped one by one."""
-    for name, item in found.items():
+    for name, item in results.items():
         for size, result in list(item.caps.items())[1:]:
             for subset in SUBSETS:
-                last, own = result.row(result.last, subset), result.original[subset]
-                figures = {"zero": last.zero, "undefined": last.undefined, "original": own}
+                last, original = result.row(result.last, subset), result.original[subset]
+                figures = {"zero": last.zero, "undefined": last.undefined, "original": original}
                 yield from rows_of(f"table 5, {name}, {size} keys, {subset}", figures)
 
 

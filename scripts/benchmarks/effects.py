@@ -39,8 +39,8 @@ class Case:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns, as pyfixest is given them."""
-        return [f"x{place}" for place in range(self.X.shape[1])]
+        """Names of the columns for pyfixest."""
+        return [f"x{number}" for number in range(self.X.shape[1])]
 
 
 def ma2019(path: Path) -> dict[str, Case]:
@@ -54,10 +54,10 @@ def ma2019(path: Path) -> dict[str, Case]:
     income, weights = frame["PINCP"].to_numpy(float), frame["PWGTP"].to_numpy(float)
     children = frame["NOC"].to_numpy(float)
     return {
-        "ma2019 ols": kept("ols", income, X, (area, industry)),
-        "ma2019 ols, clusters": kept("ols", income, X, (area, industry), area),
-        "ma2019 ols, weights": kept("ols", income, X, (area, industry), None, weights),
-        "ma2019 poisson, clusters": kept("poisson", children, X[:, :3], (area, industry), industry),
+        "ma2019 ols": case("ols", income, X, (area, industry)),
+        "ma2019 ols, clusters": case("ols", income, X, (area, industry), area),
+        "ma2019 ols, weights": case("ols", income, X, (area, industry), None, weights),
+        "ma2019 poisson, clusters": case("poisson", children, X[:, :3], (area, industry), industry),
     }
 
 
@@ -73,9 +73,9 @@ def sd2011(path: Path) -> dict[str, Case]:
     effects = tuple(coded(frame[name]) for name in ("region", "eduspec", "age"))
     income = frame["income"].to_numpy(float)
     return {
-        "sd2011 ols": kept("ols", income, X, effects),
-        "sd2011 ols, clusters": kept("ols", income, X, effects, effects[0]),
-        "sd2011 poisson": kept("poisson", income, X, effects),
+        "sd2011 ols": case("ols", income, X, effects),
+        "sd2011 ols, clusters": case("ols", income, X, effects, effects[0]),
+        "sd2011 poisson": case("poisson", income, X, effects),
     }
 
 
@@ -92,9 +92,9 @@ def federal(persons: int) -> dict[str, Case]:
     X = np.column_stack([age, age**2, part_time, supervisor])
     pay, effects = np.log(frame["basic_pay"].to_numpy(float)), (person, agency_year)
     return {
-        "federal ols": kept("ols", pay, X, effects),
-        "federal ols, clusters": kept("ols", pay, X, effects, person),
-        "federal poisson, clusters": kept("poisson", step, X, effects, person),
+        "federal ols": case("ols", pay, X, effects),
+        "federal ols, clusters": case("ols", pay, X, effects, person),
+        "federal poisson, clusters": case("poisson", step, X, effects, person),
     }
 
 
@@ -109,7 +109,7 @@ def coded(values: pd.Series[Any]) -> Codes:
     return np.asarray(pd.factorize(values.astype(str), sort=True)[0], dtype=np.int64)
 
 
-def kept(
+def case(
     family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
@@ -117,7 +117,7 @@ def kept(
     clusters: Codes | None = None,
     weights: FloatArray | None = None,
 ) -> Case:
-    """Return the case of the records that say something."""
+    """Return the case of the records that are informative."""
     rows = informative(effects, y, family)
     return Case(
         family,
@@ -129,7 +129,7 @@ def kept(
     )
 
 
-def own(case: Case) -> tuple[list[float], list[float]]:
+def package_fit(case: Case) -> tuple[list[float], list[float]]:
     """Return coefficients and standard errors by the package."""
     fit = fit_model(
         case.family,
@@ -150,9 +150,9 @@ def pyfixest(case: Case) -> tuple[list[float], list[float]]:
     centre, scale = case.X.mean(axis=0), case.X.std(axis=0)
     columns: dict[str, Any] = dict(zip(case.names, ((case.X - centre) / scale).T, strict=True))
     columns |= {"y": case.y, "g": case.clusters, "w": case.weights}
-    columns |= {f"f{place}": codes for place, codes in enumerate(case.effects)}
+    columns |= {f"f{number}": codes for number, codes in enumerate(case.effects)}
     frame = pd.DataFrame({name: value for name, value in columns.items() if value is not None})
-    effects = " + ".join(f"f{place}" for place in range(len(case.effects)))
+    effects = " + ".join(f"f{number}" for number in range(len(case.effects)))
     options: dict[str, Any] = {
         "vcov": "iid" if case.clusters is None else {"CRV1": "g"},
         "ssc": pf.ssc(k_adj=True, k_fixef="nonnested", G_adj=True, G_df="min"),
@@ -173,7 +173,7 @@ def cost(data: Path, persons: int, name: str, engine: str) -> dict[str, Any]:
     """Return the numbers of one fit, the CPU seconds of a second one, and the memory it took."""
     warnings.simplefilter("ignore")
     case = cases(data / ACS, data / "sd2011.csv", persons, name.split()[0])[name]
-    fit = {"own": own, "pyfixest": pyfixest}[engine]
+    fit = {"own": package_fit, "pyfixest": pyfixest}[engine]
     before = peak_gb()
     fit(case)
     start = process_time()
@@ -197,11 +197,11 @@ def fits(
     """Compare fits with fixed effects with pyfixest's: numbers, CPU seconds, memory."""
     for source in sources:
         for name in cases(data / ACS, data / "sd2011.csv", 50, source):
-            found = {e: alone(cost, data, persons, name, e) for e in ("own", "pyfixest")}
-            for engine, one in found.items():
+            costs = {e: alone(cost, data, persons, name, e) for e in ("own", "pyfixest")}
+            for engine, one in costs.items():
                 yield from rows_of(f"{name}, {engine}", one["cost"])
             for what in ("coefficients", "errors"):
-                ratio = np.divide(found["own"][what], found["pyfixest"][what])
+                ratio = np.divide(costs["own"][what], costs["pyfixest"][what])
                 far = float(np.abs(ratio - 1).max())
                 yield Row(name, f"{what}, largest relative difference", far, holds=far < 1e-8)
 

@@ -121,7 +121,7 @@ PATHS = (
 
 
 def hostile_path(rng: random.Random) -> str:
-    """Return a path whose parts nobody links to."""
+    """Return a path with parts that no page links to."""
     path = rng.choice(PATHS)
     return path.format(*(_quoted(rng.choice(WORDS)) for _ in range(path.count("{}"))))
 
@@ -155,25 +155,25 @@ def changed(body: Any, rng: random.Random) -> Any:
     """Return a body with some of its values, keys and elements replaced, added or taken out."""
     body = copy.deepcopy(body)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3, 6))):
-        place = rng.choice(list(_places(body)))
-        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        container = rng.choice(list(_containers(body)))
+        keys = list(container) if isinstance(container, dict) else list(range(len(container)))
         action = rng.random()
-        if action < 0.15 and isinstance(place, dict):
+        if action < 0.15 and isinstance(container, dict):
             key = rng.choice((CANARY, "epsilon", "", "__proto__", "id"))
-            place[key] = copy.deepcopy(rng.choice(VALUES))
+            container[key] = copy.deepcopy(rng.choice(VALUES))
         elif keys and action < 0.3:
-            place.pop(rng.choice(keys))
+            container.pop(rng.choice(keys))
         elif keys:
-            place[rng.choice(keys)] = copy.deepcopy(rng.choice(VALUES))
+            container[rng.choice(keys)] = copy.deepcopy(rng.choice(VALUES))
     return body
 
 
-def _places(body: Any) -> Iterator[Any]:
+def _containers(body: Any) -> Iterator[Any]:
     """Yield the objects and arrays of a body, from the outermost."""
     yield body
     for value in list(body.values()) if isinstance(body, dict) else body:
         if isinstance(value, (dict, list)):
-            yield from _places(value)
+            yield from _containers(value)
 
 
 def hostile_body(operation: str, rng: random.Random) -> bytes:
@@ -183,8 +183,8 @@ def hostile_body(operation: str, rng: random.Random) -> bytes:
     body = {**BODIES[operation][2], "query": copy.deepcopy(rng.choice(QUERIES))}
     text = json.dumps(changed(body, rng)).encode()
     if rng.random() < 0.1:
-        place = rng.randrange(len(text))
-        text = text[:place] + bytes([rng.randrange(256)]) + text[place + rng.randrange(3) :]
+        position = rng.randrange(len(text))
+        text = text[:position] + bytes([rng.randrange(256)]) + text[position + rng.randrange(3) :]
     return text
 
 
@@ -234,7 +234,7 @@ def small_server(
     folder : Path
         Empty.
     requests : int
-        So many a minute are taken of an account.
+        Requests per minute that an account may send.
     database : str
         Its URL; a SQLite file in the folder where empty.
     """
@@ -251,15 +251,15 @@ def browse(http: TestClient, tokens: dict[str, str], rng: random.Random) -> tupl
     """Ask for a path or send a form of the pages as a steward or a researcher, both signed in."""
     guard = http.app.state.guard  # type: ignore[attr-defined]
     who = rng.choice(("ada", "sam"))
-    secret = guard.accounts.sign_in(tokens[who])
-    http.cookies.set(guard.cookie, secret)
+    session = guard.accounts.sign_in(tokens[who])
+    http.cookies.set(guard.cookie, session)
     headers = {"Authorization": f"Bearer {tokens[who]}"}
     if rng.random() < 0.4:
         path = hostile_path(rng)
         reply = http.get(path, headers=headers, follow_redirects=False)
     else:
         path = rng.choice(list(FORMS))
-        kind, body = hostile_form(FORMS[path], csrf_of(secret), rng)
+        kind, body = hostile_form(FORMS[path], csrf_of(session), rng)
         headers["Content-Type"] = kind
         reply = http.post(path, content=body, headers=headers, follow_redirects=False)
     http.cookies.clear()
@@ -287,7 +287,7 @@ def send(
 
 
 def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
-    """Send so many hostile bodies, and return how many replies of each status there were."""
+    """Send hostile bodies; return how many replies of each status there were."""
     rng, statuses, faults = random.Random(seed), Counter[int](), []  # noqa: S311 - bodies
     with (
         TemporaryDirectory() as folder,
@@ -312,22 +312,22 @@ def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
 
 @job(number=100)
 def bodies(number: int = 10_000, seed: int = 1, postgresql: bool = False) -> Rows:
-    """Send so many hostile bodies, forms and paths, on SQLite or on a PostgreSQL of its own."""
+    """Send hostile bodies, forms and paths, on SQLite or on a PostgreSQL of its own."""
     with (
         TemporaryDirectory() as folder,
         database_url(Path(folder), is_postgresql=postgresql) as database,
     ):
-        found = fuzz(number, seed, database)
-    for status, n in found["statuses"].items():
+        results = fuzz(number, seed, database)
+    for status, n in results["statuses"].items():
         yield Row("replies", f"status {status}", n)
-    for fault in found["faults"]:
+    for fault in results["faults"]:
         yield Row("fault", fault, 1, holds=False)
-    yield Row(f"{number:,} bodies", "faults", len(found["faults"]), holds=not found["faults"])
+    yield Row(f"{number:,} bodies", "faults", len(results["faults"]), holds=not results["faults"])
 
 
 @job(program="schemathesis", examples=5)
 def schemathesis(program: str, examples: int = 200, seed: int = 1) -> Rows:
-    """Let schemathesis ask every operation over a socket, as each role and as nobody.
+    """Let schemathesis ask every operation over a socket, as each role and without a token.
 
     ``program`` is that of an environment of its own, since it pins what the server uses:
     ``python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'``.
@@ -343,7 +343,7 @@ def schemathesis(program: str, examples: int = 200, seed: int = 1) -> Rows:
             time.sleep(0.05)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         try:
-            for who in ("ada", "sam", "root", "nobody"):
+            for who in ("ada", "sam", "root", "none"):
                 bearer = f"Authorization: Bearer {tokens.get(who, 'none')}"
                 command = [
                     program, "run", f"{url}/api/v1/openapi.json", "--url", url,

@@ -2,7 +2,7 @@
 
 From five variables of the ACS excerpt (ma2019.csv), recoded to the numbers of levels of the
 Scottish census of that paper, a parametric chain draws 82,851 records: the original of all jobs but
-`paper`. ``n_rows`` makes it smaller, ``seeds`` says how often an evolution is repeated.
+`paper`. ``n_rows`` makes it smaller, ``seeds`` is how often an evolution is repeated.
 
 Source: Chen, Taub and Elliot (2019), Trade-off between information utility and disclosure risk in
 a GA synthetic data generator.
@@ -141,17 +141,17 @@ def frontier(
             ("default moves, risk_floor 0", {"risk_floor": 0.0}),
             ("default", {}),
         ):
-            found = []
+            results = []
             for seed in range(1, seeds + 1):
-                told = {"generations": generations, **options, "mode": "pareto"}
-                evolver = Evolver(world.sought, GeneticOptions(**told))
+                settings = {"generations": generations, **options, "mode": "pareto"}
+                evolver = Evolver(world.sought, GeneticOptions(**settings))
                 first, begin = people(evolver, start, chain, seed), perf_counter()
                 points = points_of(evolver.evolve(first, Seed(seed), 0).frontier)
                 lowest, taken = points.min(axis=0), perf_counter() - begin
                 area, beaten = hypervolume(points), dominated(points, others)
-                found.append((taken, *lowest, len(points), area, beaten))
+                results.append((taken, *lowest, len(points), area, beaten))
             names = ("time in s", "lowest U", "lowest R", "points", "hypervolume", "dominated")
-            medians = np.median(found, axis=0)
+            medians = np.median(results, axis=0)
             yield from rows_of(f"from {start}, {label}", dict(zip(names, medians, strict=True)))
 
 
@@ -167,7 +167,7 @@ UNAIMED: dict[str, Any] = {"aimed": 0.0, "rates": "fixed"}
 
 @job(n_rows=3_000)
 def price(data: Path, n_rows: int = ROWS) -> Rows:
-    """Compare datasets of low risk by measures that the evolution did not look at."""
+    """Compare datasets of low risk by measures that the evolution did not use."""
     world = World(data, n_rows)
     chain = world.chain_start(100)
     made = {"CART, leaves of 5, as synthpop": chain[0]}
@@ -178,7 +178,7 @@ def price(data: Path, n_rows: int = ROWS) -> Rows:
         made[f"down to the baseline, from {start}"] = best.records
     for label, records in made.items():
         scorers = {n: Evolver(world.sought, GeneticOptions(risk=n)).breeder for n in RISKS}
-        risks = {str(n): own.candidate(records).score.risk for n, own in scorers.items()}
+        risks = {str(n): scorer.candidate(records).score.risk for n, scorer in scorers.items()}
         unchanged = float(np.mean(records == world.sought.records))
         utility = world.usual.candidate(records).score.utility
         yield from rows_of(label, {"U": utility, **risks, "records as in the original": unchanged})
@@ -196,20 +196,20 @@ def price(data: Path, n_rows: int = ROWS) -> Rows:
 def half_split(world: World, genetic: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Return the difference of mean CAP between training and holdout records, and its interval."""
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
-        world.frame.to_csv(place / "original.csv", index=False)
+        folder = Path(directory)
+        world.frame.to_csv(folder / "original.csv", index=False)
         config = {
-            "data": {"path": str(place / "original.csv")},
-            "output": {"directory": str(place / "out"), "report": False, "codebook": False},
+            "data": {"path": str(folder / "original.csv")},
+            "output": {"directory": str(folder / "out"), "report": False, "codebook": False},
             "seed": 1,
             "random_key": "none",
             "variables": {str(name): {"kind": "categorical"} for name in world.frame},
             "checks": {**ALL_OFF, "keys": list(KNOWN), "target": SOUGHT}
             | {"differential_confidentiality": True},
         }
-        found = run(read_config(config | LEAF_5 | dict(genetic))).checks.summary
-    low, high = found.differential_low, found.differential_high
-    return found.differential_confidentiality, low, high
+        summary = run(read_config(config | LEAF_5 | dict(genetic))).checks.summary
+    low, high = summary.differential_low, summary.differential_high
+    return summary.differential_confidentiality, low, high
 
 
 # What the text of the paper leaves open.
@@ -236,23 +236,23 @@ def chi_square(sought: Sought, records: Any) -> float:
     """Return the sum of the two-sample chi-squares of all variables over their degrees."""
     total, degrees = 0.0, 0
     coding = sought.coding
-    for place, count in enumerate(coding.levels):
-        ours, theirs = (
-            np.bincount(coding.level(part, place), minlength=count).astype(float)
+    for variable, count in enumerate(coding.levels):
+        real, made = (
+            np.bincount(coding.level(part, variable), minlength=count).astype(float)
             for part in (sought.records, records)
         )
-        both = ours + theirs
-        total += float((((ours - theirs) ** 2)[both > 0] / both[both > 0]).sum())
+        both = real + made
+        total += float((((real - made) ** 2)[both > 0] / both[both > 0]).sum())
         degrees += int((both > 0).sum()) - 1
     return total / degrees
 
 
-def as_told(sought: Sought) -> Sought:
-    """Return a file that has the figures the paper tells of its own.
+def as_reported(sought: Sought) -> Sought:
+    """Return a file with the figures that the paper reports for its file.
 
     Targets are as unequal (the baseline of CAP-U is 0.41, the paper's 0.415), and a fifth of the
-    cells are drawn anew from the margins: then U is 0.126 where 7.5 % of the cells are changed,
-    which is what the paper's table 1 and its U say of its result.
+    cells are drawn anew from the margins. Then U is 0.126 where 7.5 % of the cells are changed, as
+    table 1 and U of the paper report.
     """
     rng, coding, records = Seed(9).generator("as told"), sought.coding, sought.records.copy()
     low = (coding.level(records, sought.target) == 1) & (rng.random(len(records)) < 0.45)
@@ -262,22 +262,22 @@ def as_told(sought: Sought) -> Sought:
 
 
 def originals(data: Path, n_rows: int) -> Iterator[tuple[str, Sought]]:
-    """Yield both originals in words."""
+    """Yield both originals with their labels."""
     world = World(data, n_rows)
     yield "the original", world.sought
-    yield "as the paper tells of its file", as_told(world.sought)
+    yield "as the paper reports its file", as_reported(world.sought)
 
 
 @job(n_rows=3_000, seeds=1, generations=2)
 def readings(data: Path, n_rows: int = ROWS, seeds: int = 3, generations: int = 57) -> Rows:
-    """Change one thing at a time that the paper leaves open, and the number of elites."""
+    """Change one setting at a time that the paper leaves open, and the number of elites."""
     end = {"U end": 0.1257, "R end": 0.3964, "chi2 / df": 0.08, "cells changed": 0.05}
     yield from rows_of("the paper", end)
     for words, sought in originals(data, n_rows):
         digits = sought.coding.digits
         for name, changes in READINGS.items():
-            told = {**PAPER, "redraw": "marginal", "mutants": 0.02, "generations": generations}
-            options, found = GeneticOptions(**told | changes), []
+            settings = {**PAPER, "redraw": "marginal", "mutants": 0.02, "generations": generations}
+            options, results = GeneticOptions(**settings | changes), []
             for seed in range(1, seeds + 1):
                 evolver = Evolver(sought, options)
                 start = evolver.mutants(Seed(seed), 0, options.mutants)
@@ -286,9 +286,9 @@ def readings(data: Path, n_rows: int = ROWS, seeds: int = 3, generations: int = 
                 changed = float(np.mean(digits(best.records) != digits(sought.records)))
                 utilities = way[0].utility, min(one.utility for one in way), best.score.utility
                 risks = way[0].risk, best.score.risk
-                found.append((*utilities, *risks, chi_square(sought, best.records), changed))
+                results.append((*utilities, *risks, chi_square(sought, best.records), changed))
             names = ("U start", "U lowest", "U end", "R start", "R end", "chi2 / df")
-            figures = zip((*names, "cells changed"), np.median(found, axis=0), strict=True)
+            figures = zip((*names, "cells changed"), np.median(results, axis=0), strict=True)
             yield from rows_of(f"{words}: {name}", dict(figures))
 
 
@@ -306,9 +306,9 @@ def mutants(data: Path, n_rows: int = ROWS, count: int = 270) -> Rows:
                     mutant = redraw.mutated(sought.records, float(share), rng)[0]
                     scores = [breeder.candidate(mutant).score for breeder in breeders]
                     points.append((scores[0].utility, *(score.risk for score in scores)))
-                found = np.corrcoef(np.array(points).T)[0, 1:]
+                pearson = np.corrcoef(np.array(points).T)[0, 1:]
                 case = f"{words}, {label}, {low} to {high} of cells"
-                yield from rows_of(case, dict(zip(("U with CAP", "CAP-U"), found, strict=True)))
+                yield from rows_of(case, dict(zip(("U with CAP", "CAP-U"), pearson, strict=True)))
 
 
 # The comparison of the paper for any file.

@@ -1,8 +1,8 @@
-"""What a server says over HTTP about two files that differ in the rows of one person.
+"""Replies of a server over HTTP about two files that differ in the rows of one person.
 
-Clock, ids and noise are held fast, so all that may differ is what comes of the data by another way:
-a status, a length, a header, an error in words, a line in the log (T12). The tests run them small
-and with controls that tell of the data, and look for confidential values in replies, log and
+Clock, ids and noise are fixed. A difference therefore shows that the data leak in another way: by
+a status, a length, a header, an error message or a line of the log (T12). The tests run few pairs,
+with controls that reveal data. They also search for confidential values in replies, log and
 database (T20).
 """
 
@@ -53,7 +53,7 @@ class Frozen(Exact):
 
 
 class ByHand(Dispatcher):
-    """A dispatcher without threads: what waits is done when the trial says so."""
+    """A dispatcher without threads: the trial decides when waiting jobs are done."""
 
     def start(self) -> None:
         """Begin nothing."""
@@ -63,7 +63,7 @@ class ByHand(Dispatcher):
 
 
 class Clock:
-    """Time that stands until it is set."""
+    """Time that does not change until it is set."""
 
     def __init__(self) -> None:
         self.at = _START
@@ -92,18 +92,18 @@ class Talk:
 def conversation(
     confidential: Path, folder: Path, queries: Sequence[Mapping[str, Any]], run: Run
 ) -> Talk:
-    """Return what a new server says about a file: to researchers and a steward, on every way.
+    """Return all replies of a new server about a file, to researchers and to a steward.
 
     Parameters
     ----------
     confidential : Path
         The file.
     folder : Path
-        Empty; of its database and the public files.
+        Empty; for its database and the public files.
     queries : sequence of mapping
         Each is tried, submitted, polled before and after it is due, and asked again.
     run : callable
-        What does a task; `in_this_process`, or a control.
+        Runs a task; `in_this_process`, or a control.
     """
     talk, clock = Talk(), Clock()
     content = panel_content(folder, cap=100.0, persons=100, confidential=confidential)
@@ -120,8 +120,8 @@ def conversation(
                 _question(ask, query, hand, clock)
             guard = http.app.state.guard  # type: ignore[attr-defined]
             http.cookies.set(guard.cookie, known.sign_in(tokens["sam"]))
-            for place in ("queries", "projects", "alarms", "audit?check=true"):
-                _keep(http.get(f"/steward/{place}"), talk)
+            for page in ("queries", "projects", "alarms", "audit?check=true"):
+                _keep(http.get(f"/steward/{page}"), talk)
         made.engine.dispose()
     return talk
 
@@ -130,20 +130,20 @@ Ask = Callable[..., Any]
 
 
 def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) -> None:
-    """Take a question all its way."""
+    """Send all requests about a question, from its dry run to its answer."""
     ask("ada", "POST", "/datasets/panel/dry-runs", {"query": query})
     submission = ask("ada", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     while hand.check_next(0):
         pass
-    digest, place = submission["digest"], f"/queries/{submission['id']}"
+    digest, path = submission["digest"], f"/queries/{submission['id']}"
     ask("ada", "GET", f"/datasets/panel/dry-runs/{digest}")
-    ask("ada", "GET", place)
+    ask("ada", "GET", path)
     clock.at += timedelta(seconds=1)
     hand.answer_next(0)
-    ask("ada", "GET", place)  # computed, and not due
+    ask("ada", "GET", path)  # computed, and not due
     clock.at += timedelta(hours=1)
     for who in ("ada", "bob", "sam"):
-        ask(who, "GET", place)
+        ask(who, "GET", path)
     ask("bob", "POST", "/datasets/panel/queries", {"query": query, "project": "gap"})
     ask("ada", "GET", "/projects")
     ask("ada", "GET", "/queries")
@@ -201,16 +201,16 @@ def _logged(stream: io.StringIO) -> Iterator[None]:
     """Write every line of every logger to a text, as the server writes its log."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(FieldFormatter())
-    root, own = logging.getLogger(), logging.getLogger("synthesizer")
-    before = root.level, own.level
+    root, package = logging.getLogger(), logging.getLogger("synthesizer")
+    before = root.level, package.level
     root.addHandler(handler)
-    own.setLevel(logging.DEBUG)
+    package.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         root.removeHandler(handler)
         root.setLevel(before[0])
-        own.setLevel(before[1])
+        package.setLevel(before[1])
 
 
 def differences(
@@ -219,25 +219,25 @@ def differences(
     queries: Sequence[Mapping[str, Any]],
     run: Run = in_this_process,
 ) -> list[str]:
-    """Return in what a server's words about two files differ."""
+    """Return the differences between a server's replies about two files."""
     talks = []
     for one in (frame, other):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "confidential.csv"
             one.to_csv(path, index=False)
             talks.append(conversation(path, Path(folder), queries, run).parts())
-    found = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
-    return found if len(talks[0]) == len(talks[1]) else [*found, "one says more than the other"]
+    changes = [f"{a!r} / {b!r}" for a, b in zip(*talks, strict=False) if a != b]
+    return changes if len(talks[0]) == len(talks[1]) else [*changes, "one talk is longer"]
 
 
 @job(pairs=5)
 def conversations(pairs: int = 1_000, seed: int = 1) -> Rows:
-    """Count pairs of neighbours about which a server says anything else."""
+    """Count pairs of neighbours about which a server replies differently."""
     rng, differing = random.Random(seed), 0  # noqa: S311 - pairs of files
     for number in range(pairs):
         frame = people(60, seed=seed + number)
-        found = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
-        differing += bool(found)
-        for one in found:
+        changes = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
+        differing += bool(changes)
+        for one in changes:
             yield Row(f"pair {number}", one[:2_000], 1, holds=False)
     yield Row(f"{pairs:,} pairs", "differing", differing, holds=not differing)

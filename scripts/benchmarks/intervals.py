@@ -43,10 +43,10 @@ def estimates(frame: pd.DataFrame) -> tuple[Floats, Floats]:
     y = frame["y"].to_numpy()
     design = np.column_stack([np.ones(len(frame)), frame["x"], frame["z"]])
     inverse = np.linalg.inv(design.T @ design)
-    found = inverse @ design.T @ y
-    left = y - design @ found
-    variances = inverse.diagonal() * (left @ left) / (len(y) - 3)
-    both = [y.mean(), *found[1:]], [y.var(ddof=1) / len(y), *variances[1:]]
+    coefficients = inverse @ design.T @ y
+    residuals = y - design @ coefficients
+    variances = inverse.diagonal() * (residuals @ residuals) / (len(y) - 3)
+    both = [y.mean(), *coefficients[1:]], [y.var(ddof=1) / len(y), *variances[1:]]
     return np.array(both[0]), np.array(both[1])
 
 
@@ -63,12 +63,12 @@ def cart(repetitions: int = 200, n: int = 1_000) -> Rows:
             q, u = zip(*fits, strict=True)
             combined = combine(q, u, rule=rule, n=n, k=n)
             held.append((np.array(combined.low) <= truth) & (truth <= np.array(combined.high)))
-            own, variances = estimates(frame)
-            errors.append((np.array(combined.estimate) - own) / np.sqrt(variances))
+            estimate, variances = estimates(frame)
+            errors.append((np.array(combined.estimate) - estimate) / np.sqrt(variances))
         coverage, bias = np.mean(held, axis=0), np.mean(errors, axis=0)
-        for place, figure in enumerate(TRUTH):
-            yield Row(f"{name}, rule {rule}", f"coverage, {figure}", float(coverage[place]))
-            yield Row(f"{name}, rule {rule}", f"bias, {figure}", float(bias[place]), "SE")
+        for number, figure in enumerate(TRUTH):
+            yield Row(f"{name}, rule {rule}", f"coverage, {figure}", float(coverage[number]))
+            yield Row(f"{name}, rule {rule}", f"bias, {figure}", float(bias[number]), "SE")
 
 
 # Rules: each time a sample of y = 1 + x + e is synthesised, the slope combined by every rule.
@@ -164,19 +164,19 @@ class Covered:
 def simulate(design: Design, n_syntheses: int, rng: np.random.Generator) -> dict[Rule, Covered]:
     """Return what each rule covers; the rules that one dataset allows where m is 1."""
     rules = ("simple", "proper") if design.m == 1 else get_args(Rule)
-    found: dict[Rule, Covered] = {rule: Covered([], []) for rule in rules}
+    results: dict[Rule, Covered] = {rule: Covered([], []) for rule in rules}
     for _ in range(n_syntheses):
         x = rng.standard_normal(N)
         y = 1 + SLOPE * x + rng.standard_normal(N)
-        own = 2 * NORMAL_95 * float(least_squares(x[None], y[None])[1][0]) ** 0.5
+        length = 2 * NORMAL_95 * float(least_squares(x[None], y[None])[1][0]) ** 0.5
         slopes, variances = synthetic_fits(design, x, y, rng)
-        for rule, covered in found.items():
+        for rule, covered in results.items():
             # Without k the rule "partially" cannot know that it does not apply.
             k = None if rule == "partially" else design.k
             result = combine(slopes, variances, rule=rule, n=N, k=k)
             covered.hits.append(result.low[0] <= SLOPE <= result.high[0])
-            covered.lengths.append((result.high[0] - result.low[0]) / own)
-    return found
+            covered.lengths.append((result.high[0] - result.low[0]) / length)
+    return results
 
 
 @job(syntheses=20)
@@ -184,9 +184,9 @@ def rules(syntheses: int = 2000, seed: int = 1) -> Rows:
     """Count how often intervals by each combining rule hold the truth; 95 % where it is valid."""
     for number, design in enumerate(DESIGNS):
         rng = np.random.default_rng([seed, number])
-        for rule, found in simulate(design, syntheses, rng).items():
+        for rule, covered in simulate(design, syntheses, rng).items():
             valid = "valid" if rule in design.valid else "not valid"
             case = f"{design.kind}, m {design.m}, k/n {design.k / N:g}: {rule} ({valid})"
-            yield Row(case, "coverage", 100 * float(np.mean(found.hits)), "%")
-            yield Row(case, "relative length, median", float(np.median(found.lengths)))
-            yield Row(case, "relative length, 90 %", float(np.quantile(found.lengths, 0.9)))
+            yield Row(case, "coverage", 100 * float(np.mean(covered.hits)), "%")
+            yield Row(case, "relative length, median", float(np.median(covered.lengths)))
+            yield Row(case, "relative length, 90 %", float(np.quantile(covered.lengths, 0.9)))

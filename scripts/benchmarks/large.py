@@ -63,11 +63,11 @@ def _watch(process: subprocess.Popen[Any], peaks: list[float]) -> None:
 
 def _tree(pid: int) -> list[int]:
     """Return a process and all that it started."""
-    found = [pid]
+    pids = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # it has ended meanwhile
-            found += [one for child in task.read_text().split() for one in _tree(int(child))]
-    return found
+            pids += [one for child in task.read_text().split() for one in _tree(int(child))]
+    return pids
 
 
 def _proportional(pid: int) -> int:
@@ -108,51 +108,51 @@ def written(content: dict[str, Any], output: Path) -> Path:
 
 @job(sizes=[500])
 def workforce(
-    place: Path = HERE, sizes: Sequence[int] = (20_000, 100_000), checks: bool = False
+    folder: Path = HERE, sizes: Sequence[int] = (20_000, 100_000), checks: bool = False
 ) -> Rows:
     """Synthesise simulated federal employees, all 29 variables of the shipped configuration."""
-    place.mkdir(exist_ok=True, parents=True)
+    folder.mkdir(exist_ok=True, parents=True)
     for persons in sizes:
-        source = place / f"workforce_{persons}"
+        source = folder / f"workforce_{persons}"
         if not source.exists():
             script = [sys.executable, str(SCRIPTS / "simulate_federal_workforce.py")]
             words = ["--persons", str(persons), "--out", str(source), "--workers", "2"]
             subprocess.run([*script, *words], check=True, stdout=subprocess.DEVNULL)
-        output = place / f"synthetic_workforce_{persons}"
+        output = folder / f"synthetic_workforce_{persons}"
         content = workforce_config(source / "parts")
         more = () if checks else ("--no-checks",)
         yield from run_of(f"{persons:,} persons", content, output.absolute(), persons, *more)
 
 
 def workforce_config(source: Path) -> dict[str, Any]:
-    """Return the shipped configuration for Parquet files, which do not say what is ordered."""
+    """Return the shipped configuration for Parquet files, which lack the order of levels."""
     text = (SCRIPTS / "configs" / "federal_workforce.yaml").read_text(encoding="utf-8")
     config: dict[str, Any] = yaml.safe_load(text)
     config |= {"data": {"path": str(source.absolute())}, "workers": 2}
     for name, declared in SAMPLES["federal_workforce"].declarations.items():
-        own = config["variables"].setdefault(name, {})
+        variable = config["variables"].setdefault(name, {})
         for key in ("kind", "levels", "missing"):
             value = getattr(declared, key)
             if value is not None:
-                own.setdefault(key, value.value if key == "kind" else list(value))
+                variable.setdefault(key, value.value if key == "kind" else list(value))
     return config
 
 
 @job(sizes=[20_000])
 def table(
-    data: Path, place: Path = HERE, sizes: Sequence[int] = (1_000_000,), plain: bool = False
+    data: Path, folder: Path = HERE, sizes: Sequence[int] = (1_000_000,), plain: bool = False
 ) -> Rows:
-    """Synthesise so many rows of the ACS excerpt; `plain` means trees without a tilt."""
+    """Synthesise rows of the ACS excerpt; `plain` means trees without leaf regression."""
     for n_rows in sizes:
-        content, output = table_config(place, data, n_rows, plain=plain)
+        content, output = table_config(folder, data, n_rows, plain=plain)
         yield from run_of(f"{n_rows:,} rows", content, output, n_rows, "--no-checks")
 
 
 def table_config(
-    place: Path, data: Path, n_rows: int, *, plain: bool, **more: Any
+    folder: Path, data: Path, n_rows: int, *, plain: bool, **more: Any
 ) -> tuple[dict[str, Any], Path]:
     """Write a large table, drawn with replacement; return the configuration and its output."""
-    source = (place / f"table_{n_rows}").absolute()
+    source = (folder / f"table_{n_rows}").absolute()
     if not source.exists():
         source.mkdir(parents=True)
         arrow = pa.Table.from_pandas(pd.read_csv(data / ACS), preserve_index=False)
@@ -172,17 +172,17 @@ def table_config(
 
 
 @job(number=2, n_rows=20_000)
-def kills(data: Path, place: Path = HERE, number: int = 30, n_rows: int = 1_000_000) -> Rows:
+def kills(data: Path, folder: Path = HERE, number: int = 30, n_rows: int = 1_000_000) -> Rows:
     """Kill a run at random moments and resume it; the bytes must be those of another run."""
-    content, output = table_config(place, data, n_rows, plain=True, fit_rows=5_000)
+    content, output = table_config(folder, data, n_rows, plain=True, fit_rows=5_000)
     config = written(content, output)
-    kept = output.parent / f".{output.name}.parts"
+    parts = output.parent / f".{output.name}.parts"
     shutil.rmtree(output, ignore_errors=True)
     start = perf_counter()
     subprocess.run(command(config, "--no-checks"), check=True)
     whole, right = perf_counter() - start, sha256(output / "synthetic_1")
-    rng, found, wrong = random.Random(1), dict.fromkeys(("before", "fits", "parts"), 0), 0  # noqa: S311
-    while sum(found.values()) < number:
+    rng, killed, wrong = random.Random(1), dict.fromkeys(("before", "fits", "parts"), 0), 0  # noqa: S311
+    while sum(killed.values()) < number:
         shutil.rmtree(output)
         start = perf_counter()
         with subprocess.Popen(command(config, "--no-checks")) as process:
@@ -192,23 +192,23 @@ def kills(data: Path, place: Path = HERE, number: int = 30, n_rows: int = 1_000_
         if output.exists():  # it was faster than the first one
             whole = min(whole, perf_counter() - start)
             continue
-        stage = "fits" if kept.exists() else "before"
-        found["parts" if any(kept.rglob("part-*.parquet")) else stage] += 1
+        stage = "fits" if parts.exists() else "before"
+        killed["parts" if any(parts.rglob("part-*.parquet")) else stage] += 1
         subprocess.run(command(config, "--no-checks", "--resume"), check=True)
-        wrong += sha256(output / "synthetic_1") != right or kept.exists()
-    yield from rows_of("killed", found)
+        wrong += sha256(output / "synthetic_1") != right or parts.exists()
+    yield from rows_of("killed", killed)
     yield Row("resumed", "not the bytes of an undisturbed run", wrong, holds=not wrong)
 
 
-@job(place="large_files/synthetic_table_20000/synthetic_1")
-def machines(place: Path, network: float = 0.05, drawn_by: int = 1) -> Rows:
+@job(parts="large_files/synthetic_table_20000/synthetic_1")
+def machines(parts: Path, network: float = 0.05, drawn_by: int = 1) -> Rows:
     """Compute what more workers would do, by list scheduling of measured times of parts.
 
-    ``place`` holds the parts of a run with ``drawn_by`` workers, each of which wrote one after the
-    other: the time between a part and the one so many before it is about its own. Who is free gets
-    the next part; each costs ``network`` seconds.
+    ``parts`` is the folder of the parts of a run with ``drawn_by`` workers, each of which wrote one
+    after the other. The time of a part is about that since the part ``drawn_by`` before it. A free
+    worker gets the next part; each costs ``network`` seconds.
     """
-    ends = np.sort([path.stat().st_mtime for path in place.glob("part-*.parquet")])
+    ends = np.sort([path.stat().st_mtime for path in parts.glob("part-*.parquet")])
     times = (ends[drawn_by:] - ends[:-drawn_by]).tolist()
     for workers in (1, 2, 4, 10, 20, 40):
         free = [0.0] * workers

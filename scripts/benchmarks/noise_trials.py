@@ -80,7 +80,7 @@ def law_p(answers: Counts, count: int, scale: float, bounds: tuple[int, int]) ->
 def epsilon_seen(one: Counts, other: Counts, confidence: float = 1 - 1e-7) -> float:
     """Return the largest epsilon that answers about two neighbours prove.
 
-    The event that tells them apart best is sought among the tails in the first half of the answers;
+    The event that separates them best is sought among the tails in the first half of the answers;
     the second half gives exact binomial bounds (Clopper and Pearson) of its two probabilities.
     """
     half = len(one) // 2
@@ -128,18 +128,18 @@ def naive_laplace(count: int, n: int, scale: float, seed: int) -> FloatArray:
 
 
 def infeasible(answers: npt.NDArray[Any], count: int, scale: float) -> float:
-    """Return the share of answers that cannot stem from a count: each proves that it is not it.
+    """Return the share of answers that cannot stem from a count: each rules the count out.
 
-    Whole numbers: law of the noise has every whole number as a value, so a proof is an answer that
+    Whole numbers: the noise can have every whole number as its value, so a proof is an answer that
     is none. Floats (Mironov 2012): no uniform number of 53 bits leads from the count to the answer.
     """
     if np.issubdtype(answers.dtype, np.integer):
         return 0.0
     size = np.abs(answers - count)
-    near = np.round(np.exp(-size / scale) * 2**53)
+    nearest = np.round(np.exp(-size / scale) * 2**53)
     possible = np.zeros(len(answers), dtype=bool)
     for step in range(-8, 9):
-        u = np.clip(near + step, 1, 2**53 - 1) / 2**53
+        u = np.clip(nearest + step, 1, 2**53 - 1) / 2**53
         for sign in (-1, 1):
             possible |= count + scale * sign * np.log(u) == answers
     return float(1 - possible.mean())
@@ -178,14 +178,14 @@ def _put_vectors(draw: Callable[[int], Sequence[int]], queue: Any, vectors: int,
 # T9: races.
 
 
-def race(place: Any, asks: Callable[[Any, int], bool], processes: int, requests: int) -> int:
-    """Return how many requests to a place are granted to processes that ask at once."""
+def race(ledger: Any, asks: Callable[[Any, int], bool], processes: int, requests: int) -> int:
+    """Return how many requests to a ledger are granted to processes that ask at once."""
     context = get_context("fork")
     queue, start = context.SimpleQueue(), context.Event()
 
     def work(number: int) -> None:
         start.wait()
-        queue.put(sum(asks(place, number * requests + i) for i in range(requests)))
+        queue.put(sum(asks(ledger, number * requests + i) for i in range(requests)))
 
     workers = [context.Process(target=work, args=(number,)) for number in range(processes)]
     for worker in workers:
@@ -232,15 +232,15 @@ def gibbs(t: float, m: int, epsilon: float, draws: int, seed: int) -> FloatArray
     k = np.arange(m + 1)
     away = -epsilon * np.abs(t - k)
     choose = stats.binom.logpmf(k, m, 0.5) + m * log(2)
-    r, kept = rng.random(), np.empty(draws)
+    r, sample = rng.random(), np.empty(draws)
     for i in range(-1000, draws):
         logs = choose + k * log(r) + (m - k) * log(1 - r) + away
         p = np.exp(logs - logs.max())
         s = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum()))
         r = min(max(rng.beta(s + 1, m - s + 1), 1e-15), 1 - 1e-15)
         if i >= 0:
-            kept[i] = r
-    return np.array([kept.mean(), *np.quantile(kept, [0.025, 0.975])])
+            sample[i] = r
+    return np.array([sample.mean(), *np.quantile(sample, [0.025, 0.975])])
 
 
 def random_posteriors(cases: int, seed: int) -> Iterator[Posterior]:
@@ -253,9 +253,9 @@ def random_posteriors(cases: int, seed: int) -> Iterator[Posterior]:
 
 def is_top(known: Posterior, share: float) -> bool:
     """Return whether the density is no higher 1e-6 to the left and to the right of a share."""
-    near = np.clip(share + np.array([-1e-6, 0.0, 1e-6]), 0, 1)
+    points = np.clip(share + np.array([-1e-6, 0.0, 1e-6]), 0, 1)
     k = np.arange(known.n + 1)
-    parts = stats.beta.logpdf(near[:, None], k + 1, known.n - k + 1)
+    parts = stats.beta.logpdf(points[:, None], k + 1, known.n - k + 1)
     heights = logsumexp(parts, b=known.weights, axis=1)
     return bool(heights[1] >= heights.max() - 1e-12)
 
@@ -284,9 +284,9 @@ def plain_mode(known: Posterior) -> float:
 def coverage(
     m: int, epsilon: float, cases: int, seed: int, off: float = 1.0
 ) -> tuple[float, float]:
-    """Return how often the 95 % interval holds the true share, and the p-value of its place.
+    """Return how often the 95 % interval holds the true share, and the p-value of its rank.
 
-    ``off`` times the right scale is what the posterior is told: the control.
+    The posterior assumes ``off`` times the right scale: the control.
     """
     rng = np.random.default_rng(seed)
     alpha = np.exp(-epsilon)
@@ -300,8 +300,8 @@ def coverage(
             for t, share in zip(released, r, strict=True)
         ]
     )
-    place = [1 - known[t].probability_above(share) for t, share in zip(released, r, strict=True)]
-    return float(inside.mean()), float(stats.kstest(place, "uniform").pvalue)
+    ranks = [1 - known[t].probability_above(share) for t, share in zip(released, r, strict=True)]
+    return float(inside.mean()), float(stats.kstest(ranks, "uniform").pvalue)
 
 
 def rejection(
@@ -309,21 +309,21 @@ def rejection(
 ) -> FloatArray:
     """Return mean shares of "in" among the estimable and of errors, with their standard errors.
 
-    Shares, counts and noise are simulated forwards; kept is what leads to the released counts.
+    Shares, counts and noise are simulated forwards; draws with the released counts are accepted.
     """
     rng = np.random.default_rng(seed)
     alpha = np.exp(-1 / scale)
-    kept = []
+    accepted = []
     for _ in range(max(1, draws // 1_000_000)):
         n = min(draws, 1_000_000)
         shares = rng.dirichlet((1, 1, 1), n)
         counts = rng.multinomial(m, shares)
         noise = rng.geometric(1 - alpha, (2, n, 3))
         seen = np.clip(counts + noise[0] - noise[1], 0, m)
-        kept.append(shares[(seen == np.array(released)).all(axis=1)])
-    found = np.concatenate(kept)
-    both = np.column_stack([found[:, 0] / (1 - found[:, 2]), found[:, 2]])
-    return np.concatenate([both.mean(axis=0), both.std(axis=0) / np.sqrt(len(found))])
+        accepted.append(shares[(seen == np.array(released)).all(axis=1)])
+    sample = np.concatenate(accepted)
+    both = np.column_stack([sample[:, 0] / (1 - sample[:, 2]), sample[:, 2]])
+    return np.concatenate([both.mean(axis=0), both.std(axis=0) / np.sqrt(len(sample))])
 
 
 def exact_means(released: tuple[int, int, int], m: int, scale: float) -> FloatArray:
@@ -385,8 +385,8 @@ def law(draws: int = 200_000) -> Rows:
             "control: scale x 1.1": drawing(OpenDP(), price / 1.1, bounds),
         }.items():
             p = law_p(draw(count, draws), count, scale, bounds)
-            found = p < 10 ** (-20 * draws / 200_000)
-            holds = found if words.startswith("control") else p > 1e-6
+            is_refuted = p < 10 ** (-20 * draws / 200_000)
+            holds = is_refuted if words.startswith("control") else p > 1e-6
             yield Row(f"M {m}, epsilon {price}, count {count}", f"p, {words}", p, holds=holds)
 
 
@@ -436,11 +436,11 @@ def posterior(draws: int = 200_000) -> Rows:
     """T14: largest differences from brute force (200,000 points) and from long chains."""
     for t, m, price in CASES:
         known = posterior_of_count(t, m=m, scale=1 / price)
-        found = np.array([known.mean, *known.equal_tail, known.mode])
-        brute = float(np.abs(found - quadrature(t, m, price)).max())
-        chain = float(np.abs(found[:3] - gibbs(t, m, price, draws, seed=1)).max())
+        exact = np.array([known.mean, *known.equal_tail, known.mode])
+        brute = float(np.abs(exact - quadrature(t, m, price)).max())
+        chain = float(np.abs(exact[:3] - gibbs(t, m, price, draws, seed=1)).max())
         case = f"released {t}, M {m}, epsilon {price}"
-        yield from rows_of(case, dict(zip(("mean", "2.5 %", "97.5 %", "mode"), found, strict=True)))
+        yield from rows_of(case, dict(zip(("mean", "2.5 %", "97.5 %", "mode"), exact, strict=True)))
         yield Row(case, "difference from brute force", brute, holds=brute < 1e-4)
         limit = 0.015 * (200_000 / draws) ** 0.5
         yield Row(case, "difference from a chain", chain, holds=chain < limit)
@@ -448,11 +448,11 @@ def posterior(draws: int = 200_000) -> Rows:
 
 @job(cases=50)
 def modes(cases: int = 500) -> Rows:
-    """T14: random cases have one maximum, its place exact to 1e-6; by plain sums it is not."""
-    found = list(random_posteriors(cases, seed=5))
-    several = sum(maxima(known) > 1 for known in found)
-    wrong = sum(not is_top(known, known.mode) for known in found)
-    plain = sum(not is_top(known, plain_mode(known)) for known in found)
+    """T14: random cases have one maximum, exact to 1e-6; by plain sums it is not."""
+    posteriors = list(random_posteriors(cases, seed=5))
+    several = sum(maxima(known) > 1 for known in posteriors)
+    wrong = sum(not is_top(known, known.mode) for known in posteriors)
+    plain = sum(not is_top(known, plain_mode(known)) for known in posteriors)
     yield Row(f"{cases} cases", "more than one maximum", several, holds=several == 0)
     yield Row(f"{cases} cases", "mode not exact", wrong, holds=wrong == 0)
     yield Row("control: by plain sums", "mode not exact", plain, holds=plain > 0)
@@ -460,7 +460,7 @@ def modes(cases: int = 500) -> Rows:
 
 @job(cases=1_000)
 def intervals(cases: int = 4_000) -> Rows:
-    """T14: coverage of 95 % intervals; the control is told a scale three times off."""
+    """T14: coverage of 95 % intervals; the control assumes a scale three times off."""
     width = 0.01 * (4_000 / cases) ** 0.5
     for m, price in ((50, 1.0), (50, 0.25), (20, 0.5)):
         share, p = coverage(m, price, cases, seed=3)
@@ -474,14 +474,14 @@ def intervals(cases: int = 4_000) -> Rows:
 @job(draws=4_000_000)
 def categories(draws: int = 60_000_000) -> Rows:
     """T14: three categories, (8, 2, 2) released of M = 12 at scale 2, against simulation."""
-    found = rejection((8, 2, 2), 12, 2.0, draws, seed=1)
+    means = rejection((8, 2, 2), 12, 2.0, draws, seed=1)
     exact, wrong = (exact_means((8, 2, 2), 12, scale) for scale in (2.0, 1.0))
-    for place, words in enumerate(("in, of the estimable", "errors")):
-        yield from rows_of(words, {"simulated": found[place], "its SE": found[place + 2]})
-        yield from rows_of(words, {"exact": exact[place], "control: scale 1": wrong[place]})
-    near, far = (float((np.abs(found[:2] - m) / found[2:]).max()) for m in (exact, wrong))
-    yield Row("largest difference", "exact", near, "SE", holds=near < 4)
-    yield Row("largest difference", "control: scale 1", far, "SE", holds=far > 4)
+    for number, words in enumerate(("in, of the estimable", "errors")):
+        yield from rows_of(words, {"simulated": means[number], "its SE": means[number + 2]})
+        yield from rows_of(words, {"exact": exact[number], "control: scale 1": wrong[number]})
+    gap, control = (float((np.abs(means[:2] - m) / means[2:]).max()) for m in (exact, wrong))
+    yield Row("largest difference", "exact", gap, "SE", holds=gap < 4)
+    yield Row("largest difference", "control: scale 1", control, "SE", holds=control > 4)
 
 
 @job(repeats=20)
@@ -490,11 +490,11 @@ def errors(repeats: int = 200) -> Rows:
     known = {1_000: 0.019, 10_000: 0.0016, 100_000: 0.0002}
     grids = {2_000: 0.155, 20_000: 0.019, 200_000: 0.002}
     for words, scale in (("scale 2/epsilon, as released", 4.0), ("scale 1/epsilon", 2.0)):
-        for n, told in known.items():
-            found = area_errors(n, scale, repeats, seed=1)
-            holds = None if scale > 2 else found < 1.1 * told
-            yield Row(words, f"area, {n:,} persons", found, holds=holds)
-        for n, told in grids.items():
-            found = grid_errors(n, scale, max(repeats // 4, 1), seed=1)
-            holds = None if scale > 2 else found < 1.1 * told
-            yield Row(words, f"grid, {n:,} persons", found, holds=holds)
+        for n, claimed in known.items():
+            error = area_errors(n, scale, repeats, seed=1)
+            holds = None if scale > 2 else error < 1.1 * claimed
+            yield Row(words, f"area, {n:,} persons", error, holds=holds)
+        for n, claimed in grids.items():
+            error = grid_errors(n, scale, max(repeats // 4, 1), seed=1)
+            holds = None if scale > 2 else error < 1.1 * claimed
+            yield Row(words, f"grid, {n:,} persons", error, holds=holds)

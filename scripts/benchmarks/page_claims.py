@@ -1,10 +1,10 @@
-"""Whether the pages alone tell an analyst's right claims from wrong ones, in project mode.
+"""Whether the pages alone separate an analyst's right claims from wrong ones, in project mode.
 
 A server about simulated persons as ``verification serve --demo`` makes it, with the dataset once
-for each repeat: a key of partitions, noise and a budget of its own. A client that knows HTML and
-nothing else signs in, fills in the form of each claim without a number of the mechanism, looks at
-its dry run, asks, and reads yes, no or cannot tell on the page of the answer. What is right is
-known from a fit of the same model to all confidential rows.
+for each repeat: a key of partitions, noise and a budget of its own. A client that reads only HTML
+signs in and fills in the form of each claim without a number of the mechanism. It opens the dry
+run, asks, and reads yes, no or cannot tell on the page of the answer. A fit of the same model to
+all confidential rows decides what is right.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PATIENCE = 3600.0
 
 @dataclass(frozen=True)
 class Claim:
-    """What an analyst says, as it is typed into the form."""
+    """A claim of an analyst, as it is typed into the form."""
 
     words: str
     formula: str
@@ -82,12 +82,12 @@ class Claim:
     ) -> tuple[float, float, bool]:
         """Return the coefficient of all rows of a file, its standard error, whether it holds.
 
-        ``about`` is the synthetic estimate, near which it may have to be; its own where absent.
+        ``about`` is the synthetic estimate that a claim may refer to; by default that of the file.
         """
         content: dict[str, Any] = {"formula": self.formula, "family": self.family}
         ask = {"measure": "interval", "coefficient": self.coefficient, "above": 0}
         query = query_of({**content, "ask": ask} | ({"subset": self.subset} if self.subset else {}))
-        assert isinstance(query.ask, Interval)  # noqa: S101 - it says so above
+        assert isinstance(query.ask, Interval)  # noqa: S101 - the measure above
         value, error = query.ask.estimate(query, schema, view_of(path, schema, query, bytes(32)))
         middle = value if about is None else about
         reach = float(self.within or 0) or float(self.share or 0) * abs(middle)
@@ -119,8 +119,8 @@ CLAIMS = (
         f"{_PAY}sex + C(grade) + pay_plan + age_range + year", "sex[M]", above="0.025",
     ),
 )  # fmt: skip
-"""Two that hold, two that say too much, and one that only the synthetic data say. All compare
-persons of the same age; numbers are of the log of pay."""
+"""Two hold, two claim too much, and one holds in the synthetic data only. All compare persons of
+the same age; numbers are differences of log pay."""
 
 
 # The pages
@@ -139,7 +139,7 @@ class Form:
 
 
 class Page(HTMLParser):
-    """What a page says, and its forms."""
+    """The text of a page, and its forms."""
 
     def __init__(self, text: str, path: str) -> None:
         super().__init__()
@@ -208,20 +208,20 @@ class Visitor:
     ) -> Page:
         """Fill in the form that has these fields, and press a button of it."""
         form = next(one for one in page.forms if typed.keys() | names <= one.names)
-        kept = {name: value for name, value in form.fields if name not in typed}
+        defaults = {name: value for name, value in form.fields if name not in typed}
         pressed = {"step": step} if step else {}
         if step and ("step", step) not in form.buttons:
             raise SystemExit(f"{page.path}: there is no button {step}")
-        return self._page(self._http.post(form.action, data={**kept, **typed, **pressed}))
+        return self._page(self._http.post(form.action, data={**defaults, **typed, **pressed}))
 
     def wait(self, path: str, words: str) -> Page:
-        """Open a page again and again until it says something."""
+        """Open a page again and again until it contains some words."""
         end = time.monotonic() + PATIENCE
         while words not in (page := self.open(path)).text:
             if "nothing was charged" in page.text or "cannot be asked" in page.text:
                 raise SystemExit(f"{path}: {page.text}")
             if time.monotonic() > end:
-                raise SystemExit(f"{path} never says {words!r}")
+                raise SystemExit(f"{path} never contains {words!r}")
             time.sleep(self._pause)
         return page
 
@@ -235,7 +235,7 @@ class Visitor:
         return self.send(form, claim.typed, "dry-run").path
 
     def spend(self, path: str) -> str:
-        """Ask when a dry run is done, and return the path of the query; "" where nobody may."""
+        """Ask when a dry run is done, and return the path of the query; "" if that is refused."""
         page = self.wait(path, "Nothing here comes from the confidential data.")
         if "cannot be decided" in page.text:
             return ""
@@ -243,7 +243,7 @@ class Visitor:
         return self.send(page, tick, names={"project"}).path
 
     def read(self, path: str) -> str:
-        """Return what an answer says when it has come; "open" where nobody could ask."""
+        """Return the verdict of an answer when it has come; "open" without a query."""
         return verdict(self.wait(path, "Cite this answer").text) if path else "open"
 
     def _page(self, reply: httpx2.Response) -> Page:
@@ -253,17 +253,17 @@ class Visitor:
 
 
 def verdict(text: str) -> str:
-    """Return what a page of an answer says of a claim.
+    """Return the verdict on a claim from the page of its answer.
 
     Examples
     --------
     >>> verdict("Answer: yes answered"), verdict("Answer: cannot tell")
     ('holds', 'open')
     """
-    found = re.search(r"Answer: (yes|no|cannot tell)", text)
-    if found is None:
-        raise SystemExit("the page of an answer says neither yes nor no nor cannot tell")
-    return {"yes": "holds", "no": "fails", "cannot tell": "open"}[found[1]]
+    match = re.search(r"Answer: (yes|no|cannot tell)", text)
+    if match is None:
+        raise SystemExit("the page of an answer contains neither yes nor no nor cannot tell")
+    return {"yes": "holds", "no": "fails", "cannot tell": "open"}[match[1]]
 
 
 # The trial
@@ -288,7 +288,7 @@ def trial(visitor: Visitor, datasets: Sequence[str], claims: Sequence[Claim]) ->
 
 @contextmanager
 def visiting(demo: Path, repeats: int, n_claims: int) -> Iterator[tuple[Visitor, list[str]]]:
-    """Serve the dataset of a demonstration so many times; yield who is signed in, and the names.
+    """Serve copies of the dataset of a demonstration; yield a signed-in visitor and their names.
 
     Tasks are done in this process, so that no clock ends them on a busy machine. A dry run is the
     same for every copy of the dataset and done once.
@@ -339,24 +339,24 @@ def pages(
     ``keep`` is a directory for the data, used again if it is there; ``claims`` is a YAML list of
     other claims, as queries.
     """
-    asked: tuple[Claim, ...] = CLAIMS
+    chosen: tuple[Claim, ...] = CLAIMS
     if claims.is_file():
-        asked = tuple(map(Claim.of, yaml.safe_load(claims.read_text(encoding="utf-8"))))
+        chosen = tuple(map(Claim.of, yaml.safe_load(claims.read_text(encoding="utf-8"))))
     with TemporaryDirectory() as folder:
         demo = Path(folder) / "demo" if keep == Path() else keep
         if not demo.exists():
             make_demo(demo, persons=persons)
         content = yaml.safe_load((demo / "schema.yaml").read_text(encoding="utf-8"))
         schema = strictly(PublicSchema, content)
-        with visiting(demo, repeats, len(asked)) as (visitor, names):
-            verdicts = trial(visitor, names, asked)
+        with visiting(demo, repeats, len(chosen)) as (visitor, names):
+            verdicts = trial(visitor, names, chosen)
         right, wrong = 0.0, 0
-        for claim, counted in zip(asked, verdicts, strict=True):
+        for claim, counted in zip(chosen, verdicts, strict=True):
             there = claim.of_all(demo / "run" / "synthetic_1.csv", schema)
             here = claim.of_all(demo / "confidential.parquet", schema, there[0])
             true, contrary = ("holds", "fails") if here[2] else ("fails", "holds")
             right, wrong = right + counted[true] / counted.total(), wrong + counted[contrary]
             sides = {"synthetic": there[0], "confidential": here[0], "its error": here[1]}
             yield from rows_of(claim.words, {**sides, "it is right that it": true, **counted})
-    yield Row("all", f"right, of {len(asked)}", right, holds=right >= 0.9 * len(asked))
+    yield Row("all", f"right, of {len(chosen)}", right, holds=right >= 0.9 * len(chosen))
     yield Row("all", "wrong answers", wrong, holds=not wrong)

@@ -119,8 +119,8 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 def programs() -> Path | None:
     """Return the directory of initdb and pg_ctl; None where there is none."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    found = debian[-1] if debian else shutil.which("initdb")
-    return None if found is None else Path(found).resolve().parent
+    program = debian[-1] if debian else shutil.which("initdb")
+    return None if program is None else Path(program).resolve().parent
 
 
 class Cluster:
@@ -137,7 +137,7 @@ class Cluster:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """Yield the URL of an empty database; whoever still uses it at the end is cut off."""
+        """Yield the URL of an empty database; at the end its open connections are closed."""
         name = self._free.pop() if self._free else f"database{next(self._numbers)}"
         with _connected(self.url()) as store:
             known = store.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
@@ -166,8 +166,8 @@ def running() -> Iterator[Cluster]:
     FileNotFoundError
         If it is not installed.
     """
-    found = programs()
-    if found is None:
+    binaries = programs()
+    if binaries is None:
         raise FileNotFoundError(MISSING)
     with tempfile.TemporaryDirectory(prefix="pg") as name:  # the path of a socket is short
         folder = Path(name)
@@ -178,7 +178,7 @@ def running() -> Iterator[Cluster]:
         def call(program: str, *words: str) -> None:
             uid, gid = (None, None) if user is None else (user.pw_uid, user.pw_gid)
             subprocess.run(
-                [str(found / program), "-D", f"{name}/data", *words],
+                [str(binaries / program), "-D", f"{name}/data", *words],
                 check=True,
                 cwd=name,
                 stdout=subprocess.DEVNULL,
@@ -198,7 +198,7 @@ def running() -> Iterator[Cluster]:
 
 
 def _user() -> pwd.struct_passwd | None:
-    """Return as whom the programs run; None where it is whoever calls."""
+    """Return the user who runs the programs; None if it is the caller."""
     if os.geteuid() != 0:
         return None
     names = {user.pw_name: user for user in pwd.getpwall()}

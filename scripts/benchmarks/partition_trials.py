@@ -170,14 +170,14 @@ def neighbour(people: dict[str, Person], rng: np.random.Generator) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question that is ready to be put to files."""
+class Question:
+    """A question that is ready to be asked about files."""
 
     query: Query
     prepared: Any
 
     @classmethod
-    def of(cls, name: str, m: int) -> Asked:
+    def of(cls, name: str, m: int) -> Question:
         """Prepare a question with synthetic data without hostile persons."""
         content = {"partitions": m, **QUESTIONS[name]}
         content["ask"] = {"coefficient": "race[Black]", **content["ask"]}
@@ -204,11 +204,11 @@ class Moved:
     changed: int
     """Pairs that differ at all."""
     first: int
-    """Of the first number: partitions that say yes, or the sum of t statistics."""
+    """Of the first number: partitions that answer yes, or the sum of t statistics."""
     all: int
     """Of all numbers together."""
     claimed: int
-    """What the noise is made for."""
+    """The distance that the noise covers."""
 
 
 def moved_by_one(
@@ -217,13 +217,13 @@ def moved_by_one(
     """Return what a person moves at most, in pairs of files that differ in her rows."""
     rng = np.random.default_rng([seed, *name.encode()])
     m = 10
-    asked = Asked.of(name, m)
+    question = Question.of(name, m)
     first, total, changed, claimed = 0, 0, 0, 0
     for number in range(pairs):
         if number % per_file == 0:
             people, key = crowd(rng, int(rng.integers(2 * m, 10 * m))), rng.bytes(32)
-            values, claimed = asked.values(view_of(people, rng, key, kind))
-        others, _ = asked.values(view_of(neighbour(people, rng), rng, key, kind))
+            values, claimed = question.values(view_of(people, rng, key, kind))
+        others, _ = question.values(view_of(neighbour(people, rng), rng, key, kind))
         apart = np.abs(others - values)
         first, total = max(first, int(apart[0])), max(total, int(apart.sum()))
         changed += bool(apart.any())
@@ -238,7 +238,7 @@ def orders(n_orders: int, *, seed: int = 0) -> tuple[int, int]:
     """
     rng = np.random.default_rng(seed)
     people, key = crowd(rng, 60, share=0.0), rng.bytes(32)
-    query = Asked.of("effects", 10).query
+    query = Question.of("effects", 10).query
     ask = query.ask
     assert isinstance(ask, OfCoefficient)  # noqa: S101
 
@@ -344,14 +344,14 @@ def neighbours(pairs: int = 39_000, n_orders: int = 200) -> Rows:
                   holds=moved.all <= moved.claimed)  # fmt: skip
         yield Row(f"{name}, control: chunks", "moved at most", broken.all,
                   holds=broken.all > moved.claimed)  # fmt: skip
-    found, tried = orders(n_orders)
+    vectors, tried = orders(n_orders)
     unsorted = patch.object(
         partition_fits, "_fingerprints", lambda columns, _: np.zeros(len(columns), np.uint64)
     )
     with unsorted:
         broken_found, _ = orders(n_orders)
     case = f"{n_orders} orders of rows, {tried} thresholds"
-    yield Row(case, "vectors of categories", found, holds=found == 1)
+    yield Row(case, "vectors of categories", vectors, holds=vectors == 1)
     yield Row(f"{case}, control: as they stand", "vectors", broken_found, holds=broken_found > 1)
 
 

@@ -52,8 +52,8 @@ def read(folder: Path) -> pd.DataFrame:
         frame = persons[~persons["RELATE"].isin([22, 23])].merge(households, on="hhid")
         names = SAN_FRANCISCO
     else:
-        own = households[["hhid", "persons", "cars", "hincp", "hht"]]
-        frame = persons[~persons["relate"].isin([16, 17])].merge(own, on="hhid")
+        columns = households[["hhid", "persons", "cars", "hincp", "hht"]]
+        frame = persons[~persons["relate"].isin([16, 17])].merge(columns, on="hhid")
         frame, names = frame.assign(relate=frame["relate"] + 1), DETROIT
     frame = frame[list(names)].rename(columns=names)
     by_household = frame.groupby("hhid")["relation"]
@@ -187,12 +187,12 @@ def inequalities(seeds: int = 5, n: int = 2_000) -> Rows:
         chain = Synthesizer(seed=seed, m=1, rules=[f"{low} <= {high}" for low, high in rules])
         (made,) = chain.fit(original).generate()
         for low, high in rules:
-            ours, theirs = (d[high] - d[low] for d in (original, made))
-            p_values["distances"].append(ks_2samp(ours, theirs, method="asymp").pvalue)
+            real, synthetic = (d[high] - d[low] for d in (original, made))
+            p_values["distances"].append(ks_2samp(real, synthetic, method="asymp").pvalue)
             if not seed:
-                mean, holds = float(theirs.mean()), not (theirs < -1e-9).any()
+                mean, holds = float(synthetic.mean()), not (synthetic < -1e-9).any()
                 yield Row("synthesis", f"mean of {high} - {low}", mean, holds=holds)
-                yield Row("original", f"mean of {high} - {low}", float(ours.mean()))
+                yield Row("original", f"mean of {high} - {low}", float(real.mean()))
         both = [ks_2samp(original[name], made[name], method="asymp") for name in "abc"]
         p_values["margins"] += [float(test.pvalue) for test in both]
     yield from rows_of("synthesis", {f"p, {name}": min(all_) for name, all_ in p_values.items()})
@@ -205,7 +205,7 @@ PAIR = [{"event": "death", "time": "futime"}]
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {"survival": []},
     "pair declared": {"survival": PAIR},
-    "without tilt": {"survival": [], "models": {"cart": {"leaf_regression": False}}},
+    "without leaf regression": {"survival": [], "models": {"cart": {"leaf_regression": False}}},
 }
 
 

@@ -1,14 +1,14 @@
-"""Attacks of somebody who knows nearly everything: replay, and membership (docs/lower-the-risk.md).
+"""Attacks with nearly all information: replay, and membership (docs/lower-the-risk.md).
 
 The attacker has the program, configuration and seed, the released datasets, and every record of the
 file in its order but one. He rebuilds that record variable by variable: he fits the chain with each
 level that the variable may have, draws, and takes the level whose draws agree best with the
-released ones. By the same means he asks whether a record was in the file at all. Last, the attack
-that needs no replay: whoever was in the file lies nearer to the synthetic records than others.
+released ones. In the same way he tests whether a record was in the file at all. The last attack
+needs no replay: it takes the persons nearest to the synthetic records for members of the file.
 
 Every attack is tried with ``random_key: none``, where the first two must succeed, and with the
-default; beside each stands what guessing gives. Data: the women of Fair (1978), all variables
-grouped, which statsmodels ships.
+default. The result of guessing is printed beside each. Data: the women of Fair (1978) from
+statsmodels, all variables grouped.
 
 Sources: membership by distance, Chen, Yu, Zhang and Fritz (2020), GAN-Leaks, CCS; the rate at few
 false alarms, Carlini et al. (2022), Membership inference attacks from first principles, IEEE S&P.
@@ -101,23 +101,23 @@ class Rebuilt:
         return self.right == self.variables
 
 
-def rebuilt(release: Release, file: pd.DataFrame, place: int, published: Frames) -> Rebuilt:
-    """Rebuild the record at ``place``, of which nothing is known, from released datasets."""
-    others = file.drop(index=place)
+def rebuilt(release: Release, file: pd.DataFrame, position: int, published: Frames) -> Rebuilt:
+    """Rebuild the record at ``position``, without any of its values, from released datasets."""
+    others = file.drop(index=position)
     usual = {name: others[name].mode()[0] for name in release.names}
-    truth = {name: file.loc[place, name] for name in release.names}
+    truth = {name: file.loc[position, name] for name in release.names}
     record: dict[str, str] = {}
     trial, refits = pd.DataFrame(index=file.index), 0
     for name, levels in release.levels.items():
         trial[name], agreeing = file[name], {}
         for level in levels:
-            trial.loc[place, name] = level
+            trial.loc[position, name] = level
             agreeing[level] = agreement(release.replayed(trial), published, [name])
             refits += 1
         best = max(agreeing.values())
         tied = [level for level, cells in agreeing.items() if cells == best]
         record[name] = usual[name] if usual[name] in tied else tied[0]
-        trial.loc[place, name] = record[name]
+        trial.loc[position, name] = record[name]
     return Rebuilt(
         right=sum(record[name] == truth[name] for name in release.names),
         guessed=sum(usual[name] == truth[name] for name in release.names),
@@ -126,12 +126,12 @@ def rebuilt(release: Release, file: pd.DataFrame, place: int, published: Frames)
     )
 
 
-def told_membership(
+def membership_attack(
     release: Release, others: pd.DataFrame, record: pd.DataFrame, random_key: str | None
 ) -> tuple[float, float]:
-    """Return whether the attacker tells rightly that a record is in the file, and that it is not.
+    """Return whether the attacker is right that a record is in the file, and that it is not.
 
-    Right is 1, wrong 0, a tie one half. He knows all other records and replays both files.
+    Right is 1, wrong 0, a tie one half. He has all other records and replays both files.
     """
     names = release.names
     with_it = pd.concat([others, record], ignore_index=True)
@@ -147,18 +147,18 @@ def told_membership(
 def distance_attack(
     members: pd.DataFrame, unseen: pd.DataFrame, published: Frames, names: Sequence[str]
 ) -> tuple[float, float]:
-    """Tell members from unseen people by the distance to the nearest synthetic record.
+    """Separate members from unseen people by the distance to the nearest synthetic record.
 
     Returns the area under the ROC curve (0.5 is guessing), and the share of members found where
     `ALARMS` of the unseen people are taken for members.
     """
     tables = [as_table(frame, names) for frame in (members, unseen, *published)]
     seen, others, *made = mixed_records(tables, names)
-    near = [-nearest(records, stacked(made))[0] for records in (seen, others)]
-    truth = np.repeat([1, 0], [len(part) for part in near])
-    scores = np.concatenate(near)
-    alarms, found, _ = roc_curve(truth, scores)
-    return float(roc_auc_score(truth, scores)), float(np.interp(ALARMS, alarms, found))
+    closeness = [-nearest(records, stacked(made))[0] for records in (seen, others)]
+    truth = np.repeat([1, 0], [len(part) for part in closeness])
+    scores = np.concatenate(closeness)
+    alarms, hits, _ = roc_curve(truth, scores)
+    return float(roc_auc_score(truth, scores)), float(np.interp(ALARMS, alarms, hits))
 
 
 def people() -> pd.DataFrame:
@@ -181,26 +181,26 @@ SECRETS = (("random_key: none", "none"), ("default", None))
 def attacks(
     rows: int = 500, records: int = 20, m: int = 5, min_leaf: int = 50, splits: int = 10
 ) -> Rows:
-    """Try all attacks on so many records of a file of so many rows."""
+    """Try all attacks on the first records of a file of `rows` rows."""
     frame = people()
     release = Release(levels_of(frame), m, rows, min_leaf)
     file, others = frame.head(rows), frame.iloc[: rows - 1]
     for words, key in SECRETS:
         published = release.made(file, key)
-        found = [rebuilt(release, file, place, published) for place in range(records)]
+        rebuilds = [rebuilt(release, file, position, published) for position in range(records)]
         cells = records * len(release.names)
-        whole, guessed = sum(one.whole for one in found), sum(one.guessed for one in found)
-        lucky = sum(one.guessed == one.variables for one in found)
+        whole, guessed = sum(one.whole for one in rebuilds), sum(one.guessed for one in rebuilds)
+        lucky = sum(one.guessed == one.variables for one in rebuilds)
         holds = None  # a smaller file may have draws that no longer name the record
         if rows >= 500:
             holds = whole == records if key else whole <= lucky + 1
         yield Row(f"rebuilt, {words}", f"records, of {records}", whole, holds=holds)
-        yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in found))
+        yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in rebuilds))
         yield Row(f"rebuilt, {words}", "variables by guessing", guessed)
-        yield Row(f"rebuilt, {words}", "refits a record", found[0].refits)
+        yield Row(f"rebuilt, {words}", "refits a record", rebuilds[0].refits)
         right = [
-            told_membership(release, others, frame.iloc[[rows + place]], key)
-            for place in range(records)
+            membership_attack(release, others, frame.iloc[[rows + position]], key)
+            for position in range(records)
         ]
         inside, outside = (100 * share for share in np.mean(right, axis=0))
         case = f"membership by replay, {words} (guessing 50 %)"

@@ -1,8 +1,8 @@
 """Record and replay of the main job, T4 of docs/verification.md; small data for trials.
 
-A job runs on a file and its noise is written down. It runs again on a neighbour, with the same key
-and the noise of the first run: whatever leaves it must be the same, byte for byte, and what went
-into the noise must be no further apart than the mechanism says. Each control tells of the data.
+A job runs on a file and its noise is recorded. It runs again on a neighbour, with the same key and
+the noise of the first run. All its output must be the same, byte for byte. The numbers before noise
+must differ by no more than the distance of the mechanism. Each control reveals data.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class Recorded(Exact):
         self.asked: list[tuple[Mechanism, tuple[int, ...]]] = []
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
-        place = len(self.asked)
+        number = len(self.asked)
         self.asked.append((mechanism, super().draw(mechanism, values)))
-        return self.answers[place] if self.answers else DryNoise().draw(mechanism, values)
+        return self.answers[number] if self.answers else DryNoise().draw(mechanism, values)
 
 
 HOSTILE = ("", "nan", "inf", "-inf", "1e308", "5e-324", "1e999", "x", "'", "é", "M" * 50, "0", "-1",
@@ -252,7 +252,7 @@ CONTROLS = (rows_printed, few_rows_refused, drawn_if_many)
 
 
 def replays_of_control(control: Callable[..., Any], synthetic: Path) -> int:
-    """Return on how many of one pair a release that tells of the data is found: 1 if it is."""
+    """Return 1 if one pair detects a release that reveals data, otherwise 0."""
     with patch.object(Interval, "release", control(Interval.release)):
         return replays("interval", 1, synthetic)
 
@@ -268,5 +268,5 @@ def replay(pairs: int = 500) -> Rows:
             differ = replays(name, each, synthetic)
             yield Row(name, f"differ, of {each} pairs", differ, holds=differ == 0)
         for control in CONTROLS:
-            found = replays_of_control(control, synthetic)
-            yield Row(f"control: {control.__name__}", "found, of 1", found, holds=found == 1)
+            detected = replays_of_control(control, synthetic)
+            yield Row(f"control: {control.__name__}", "found, of 1", detected, holds=detected == 1)

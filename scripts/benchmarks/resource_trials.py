@@ -113,7 +113,7 @@ class Trial:
         return JobLimits(memory_mb=memory, seconds=seconds)
 
     def deaths(self, prepared: Path, limits: JobLimits, runs: int) -> int:
-        """Return how many of so many processes died."""
+        """Return how many of ``runs`` processes died."""
         return sum(not self.is_alive(prepared, limits) for _ in range(runs))
 
 

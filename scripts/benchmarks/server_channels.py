@@ -65,16 +65,16 @@ def releases(
 ) -> tuple[list[Release], list[Release]]:
     """Return the releases of two servers side by side, without the slow row and with it.
 
-    The row makes each job take half a slot longer; ``at_once`` says that answers leave when they
-    are ready, as they must not. In each lane one query comes after the other.
+    The row makes each job take half a slot longer. With ``at_once`` answers are released when they
+    are ready, which must not happen. In each lane one query comes after the other.
     """
     with TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         services = []
         for name in ("plain", "slow"):
-            place = Path(folder) / name
-            place.mkdir()
+            root = Path(folder) / name
+            root.mkdir()
             jobs = {"seconds": slot, "lanes": lanes, "waiting": 10_000}
-            services.append(service_of(panel_content(place, cap=1_000.0, tick=0.2, job=jobs)))
+            services.append(service_of(panel_content(root, cap=1_000.0, tick=0.2, job=jobs)))
         plain, slow = (
             pool.submit(_releases_of, service, runs, extra, at_once)
             for service, extra in zip(services, (0.0, slot / 2), strict=True)
@@ -83,7 +83,7 @@ def releases(
 
 
 def _releases_of(service: Service, runs: int, extra: float, at_once: bool) -> list[Release]:
-    """Return the releases of a server whose jobs take so many seconds more."""
+    """Return the releases of a server whose jobs take ``extra`` seconds more."""
 
     def process(task: runner.Task, limits: Any, **_: Any) -> runner.TaskResult | None:  # noqa: ARG001
         if task.prepared is None:
@@ -108,18 +108,18 @@ def _released(service: Service, ada: Account, number: int, at_once: bool) -> Rel
     """Return how an answer was released; each query is another one by its border."""
     query = {**GAP, "ask": {**GAP["ask"], "below": -number / 1e6}, "epsilon": 0.001}
     time.sleep(random.random() * service.config.tick)  # noqa: S311 - when somebody asks
-    asked = service.submit(ada, "panel", query, project="gap")
-    while (asked := service.find(ada, asked.id)).state == "checking":
+    submission = service.submit(ada, "panel", query, project="gap")
+    while (submission := service.find(ada, submission.id)).state == "checking":
         time.sleep(0.02)
-    begun, promised = time.monotonic(), asked.due
-    while (asked := service.find(ada, asked.id)).state != "answered":
-        if at_once and _is_computed(service, asked.digest):
+    begun, promised = time.monotonic(), submission.due
+    while (submission := service.find(ada, submission.id)).state != "answered":
+        if at_once and _is_computed(service, submission.digest):
             break
         time.sleep(0.05)
     seconds = time.monotonic() - begun
     if promised is not None:  # the next query finds its lane free, whenever this one was ready
         time.sleep(max(0.0, (promised - now()).total_seconds()))
-    return Release(seconds, asked.due == promised)
+    return Release(seconds, submission.due == promised)
 
 
 def _is_computed(service: Service, digest: str) -> bool:
@@ -151,7 +151,7 @@ CODE = (
     "(" * 5_000 + "age" + ")" * 5_000,
 )
 """What has run, or ended a process, where texts of users are handed to a parser with eval."""
-PLACES: tuple[Callable[[str], dict[str, Any]], ...] = (
+TEMPLATES: tuple[Callable[[str], dict[str, Any]], ...] = (
     lambda text: {**GAP, "formula": text},
     lambda text: {**GAP, "formula": f"pay ~ {text}"},
     lambda text: {**GAP, "formula": f"pay ~ I({text})"},
@@ -174,7 +174,7 @@ WORDS = (
 
 
 class Canary:
-    """A file that must not come to be, and a port that nobody may knock at."""
+    """A file that must not be created, and a port that must get no connection."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "canary"
@@ -189,7 +189,7 @@ class Canary:
 
     @property
     def is_touched(self) -> bool:
-        """Tell whether something ran, and forget it."""
+        """Return whether code ran, and reset."""
         try:
             self._listener.accept()[0].close()
             knocked = True
@@ -200,7 +200,7 @@ class Canary:
         return touched
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self._listener.close()
 
 
@@ -226,10 +226,10 @@ def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
         canary, service = Canary(folder), service_of(panel_content(folder, cap=1.0))
         dataset = service.datasets["panel"]
         for text in texts(canary, number, seed):
-            for place in PLACES:
+            for template in TEMPLATES:
                 tried += 1
                 try:
-                    query = dataset.asked(place(text))
+                    query = dataset.asked(template(text))
                     taken += 1
                     if text in canary.payloads:
                         runner.outcome(dataset.task(query, is_dry=True), JobLimits())
@@ -252,7 +252,7 @@ def control(payloads: list[str], canary: Canary) -> int:
 
 @job(draws=2_000)
 def noise_time(draws: int = 20_000) -> Rows:
-    """T7: does the time of a draw tell how large its noise was? The control is unbounded."""
+    """T7: does the time of a draw reveal how large its noise was? The control is unbounded."""
     bounded, free = (timing(draws, is_bounded=bound) for bound in (True, False))
     figure = "Spearman of size and time"
     limit = MOST_CORRELATION * (20_000 / draws) ** 0.5
@@ -262,11 +262,11 @@ def noise_time(draws: int = 20_000) -> Rows:
 
 @job(runs=40, slot=1.0)
 def release_time(runs: int = 300, slot: float = 4.0) -> Rows:
-    """T8: does the time of release tell of a row that makes a job slow?
+    """T8: does the time of release reveal a row that makes a job slow?
 
     Kolmogorov and Smirnov's test of the times after the charge, with and without the row, of two
-    servers that run at the same time under the same load; and no answer leaves at another tick than
-    was fixed at its charge. As control the same times had answers left when they were ready.
+    servers that run at the same time under the same load. Every answer is released at the tick that
+    was fixed at its charge. The control releases answers when they are ready.
     """
     for at_once in (False, True):  # a slot is far above what the machine's load moves
         sides = releases(runs, at_once=at_once, slot=slot)
@@ -285,7 +285,7 @@ def release_time(runs: int = 300, slot: float = 4.0) -> Rows:
 def code(number: int = 8_333) -> Rows:
     """T11: do texts of a query run code, open a file or a connection? The control is eval.
 
-    The payloads and so many random texts stand in each place of a query.
+    The payloads and ``number`` random texts are put into each text of a query.
     """
     tried, taken, did = injection(number)
     with TemporaryDirectory() as folder:

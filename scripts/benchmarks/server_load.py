@@ -98,9 +98,9 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
     with TemporaryDirectory() as name, database_url(Path(name), is_postgresql=is_postgresql) as url:
         folder, port = Path(name), free_port()
         jobs = {"seconds": 5.0, "lanes": 2, "waiting": 10_000}
-        told: dict[str, Any] = {"database": url, "port": port, "tick": 0.5, "job": jobs}
+        settings: dict[str, Any] = {"database": url, "port": port, "tick": 0.5, "job": jobs}
         path = folder / "server.yaml"
-        path.write_text(yaml.safe_dump(panel_content(folder, cap=cap, persons=200, **told)))
+        path.write_text(yaml.safe_dump(panel_content(folder, cap=cap, persons=200, **settings)))
         roles = {f"user{n}": "researcher" for n in range(USERS)}
         with opened(path) as made:
             known = {**roles, "sam": "steward"}
@@ -113,7 +113,7 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
+    """Return a port that is not in use."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -197,8 +197,8 @@ DONE = ("answered", "refused")
 def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> Rows:
     """Let clients ask at once, nine of ten questions asked before, and poll their lists.
 
-    No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
-    the server stays within bounds.
+    No reply is a 5xx, no budget is overspent, a repeated question gets the same answer, and the
+    memory of the server stays within bounds.
     """
     distinct = queries // 10
     cap = distinct * EPSILON / 2
@@ -211,7 +211,7 @@ def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> 
         limits = httpx2.Limits(max_connections=clients)
         begun = time.monotonic()
         with httpx2.Client(timeout=300, limits=limits) as http, ThreadPoolExecutor(clients) as pool:
-            steps = [(running, http, place % USERS, n, seen) for place, n in enumerate(numbers)]
+            steps = [(running, http, turn % USERS, n, seen) for turn, n in enumerate(numbers)]
             list(pool.map(lambda step: submit(*step), steps))
         took = time.monotonic() - begun
         states = settle(running, seen, seconds=5 * distinct + 300)
@@ -222,14 +222,14 @@ def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> 
     yield Row("all queries", "time", took, "s")
     yield from seen.rows(states)
     yield Row("budget", f"spent, of {cap:.2f}", spent, holds=spent <= cap)
-    several = sum(len(found) > 1 for found in seen.answers.values())
+    several = sum(len(answers) > 1 for answers in seen.answers.values())
     yield Row("repeats", "questions with several answers", several, holds=not several)
     yield Row("memory", "after", after, "MB", holds=after < before + 300)
     yield Row("database", "problems", len(problems), holds=not problems)
 
 
 def spent_of(running: Server) -> float:
-    """Return what the ledger says is spent, in epsilon."""
+    """Return the spent budget in the ledger, in epsilon."""
     with database_of(running.config) as (_, engine):
         return Ledger(engine, dataset="panel").spending().budgets[0].spent / 1e6
 
@@ -244,7 +244,7 @@ def kills(number: int = 50, postgresql: bool = False, broken: bool = False) -> R
     whole. ``broken`` is the control: a server that forgets at its start what it had begun, of which
     some row must not hold.
     """
-    rng, seen, asked = random.Random(3), Seen(), iter(range(10**6))  # noqa: S311 - moments
+    rng, seen, numbers = random.Random(3), Seen(), iter(range(10**6))  # noqa: S311 - moments
     with server(cap=1_000.0, is_postgresql=postgresql) as running:
         running.is_broken = broken
         for round_ in range(number):
@@ -252,7 +252,7 @@ def kills(number: int = 50, postgresql: bool = False, broken: bool = False) -> R
             stop = threading.Event()
             with ThreadPoolExecutor(4) as pool:
                 for user in range(4):
-                    pool.submit(keep_asking, running, user, asked, seen, stop)
+                    pool.submit(keep_asking, running, user, numbers, seen, stop)
                 if round_ % 3:
                     wait_for_a_step(running)
                 time.sleep(rng.uniform(0.05, 4.0))
@@ -285,13 +285,13 @@ def _steps(engine: Engine) -> int:
 
 
 def keep_asking(
-    running: Server, user: int, asked: Iterator[int], seen: Seen, stop: threading.Event
+    running: Server, user: int, numbers: Iterator[int], seen: Seen, stop: threading.Event
 ) -> None:
     """Ask new queries and old ones until the server is gone."""
     with httpx2.Client(timeout=5) as http:
         while not stop.is_set():
             with seen.lock:
-                number = next(asked)
+                number = next(numbers)
             with suppress(httpx2.TransportError, json.JSONDecodeError):
                 submit(running, http, user, number // 8, seen)
             time.sleep(0.7)

@@ -100,20 +100,20 @@ def ask_naively(url: str, number: int) -> bool:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Killed:
-    """What is there after processes were killed."""
+    """Answers, charges and log entries after processes were killed."""
 
     shown: int
-    """Questions whose answer somebody saw."""
+    """Questions with an answer that was shown."""
     spent: int
     """Questions that were paid."""
     answers: int
-    """Most answers to one question that somebody saw."""
+    """Most answers to one question that were shown."""
     unanswered: int
-    """Charged questions that nobody can get an answer to any more."""
+    """Charged questions that can no longer be answered."""
     chain: Verified
     entries: tuple[int, int]
     """In the audit log: charges and answers."""
-    kept: tuple[int, int]
+    recorded: tuple[int, int]
     """In the ledger: charges and answers."""
 
     @property
@@ -124,7 +124,7 @@ class Killed:
             and self.answers <= 1
             and not self.unanswered
             and not self.chain.problems
-            and self.entries == self.kept
+            and self.entries == self.recorded
         )
 
 
@@ -135,7 +135,7 @@ def answer(url: str, query: str, *, apart: bool = False) -> int:
     with transaction(engine) as store:
         ledger.lock(store)
         is_new = not ledger.is_charged(query, within=store)
-        kept = ledger.reserve(
+        stored = ledger.reserve(
             query, content="{}", epsilon=TENTH, user="u", analysis="a", within=store
         )
         if is_new and not apart:
@@ -144,19 +144,19 @@ def answer(url: str, query: str, *, apart: bool = False) -> int:
         time.sleep(0.005)
         with transaction(engine) as store:
             audit.append(store, "u", "charged", details={"query": query})
-    if kept is None:
+    if stored is None:
         drawn = secrets.randbelow(10**9)
         with transaction(engine) as store:
             ledger.lock(store)
             is_first = ledger.answer(query, within=store) is None
-            kept = ledger.store(query, [[drawn]], within=store)
+            stored = ledger.store(query, [[drawn]], within=store)
             if is_first:
                 audit.append(store, "server", "answered", details={"query": query})
-    return kept[0][0]
+    return stored[0][0]
 
 
 def answer_unkept(url: str, query: str) -> int:
-    """Show what was computed, not what was kept first: a control."""
+    """Show the computed answer, not the one stored first: a control."""
     answer(url, query)
     return secrets.randbelow(10**9)
 
@@ -232,7 +232,7 @@ def _killed(url: str, shown: Path, answers: Answers) -> Killed:
         charged = [row.query for row in store.execute(select(ANSWER.c.query))]
         entries = (_actions(store, "charged"), _actions(store, "answered"))
         released = select(func.count()).where(ANSWER.c.released.is_not(None))
-        kept = (len(charged), int(store.execute(released).scalar_one()))
+        recorded = (len(charged), int(store.execute(released).scalar_one()))
         chain = audit.verify(store)
     seen = seen_in(shown)
     for query in charged:
@@ -241,7 +241,7 @@ def _killed(url: str, shown: Path, answers: Answers) -> Killed:
     missed = len(unanswered) + (_spent(ledger) != spent)
     most = max(map(len, seen.values()), default=0)
     engine.dispose()
-    return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, kept)
+    return Killed(len(seen_in(shown)), spent, most, missed, chain, entries, recorded)
 
 
 def _spent(ledger: Ledger) -> int:
@@ -268,17 +268,17 @@ def pairs(number: int, seed: int) -> Iterator[tuple[str, str]]:
     for _ in range(number):
         age, year = int(rng.integers(18, 70)), int(rng.integers(2000, 2004))
         sex, agency = str(rng.choice(["F", "M"])), str(rng.choice(["AG", "DD", "TR", "VA"]))
-        kept = f"sex == '{sex}' and agency == '{agency}' and year >= {year}"
-        others = (f"{kept} and age > {age + 1}", f"{kept} and age <= {age}", kept)
-        both = (f"{kept} and age > {age}", str(rng.choice(others)))
+        subset = f"sex == '{sex}' and agency == '{agency}' and year >= {year}"
+        others = (f"{subset} and age > {age + 1}", f"{subset} and age <= {age}", subset)
+        both = (f"{subset} and age > {age}", str(rng.choice(others)))
         yield tuple(query_of({**QUESTION, "subset": one}).digest for one in both)  # type: ignore[misc]
 
 
 def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> tuple[int, int]:
     """Return how many questions were asked, and how many the global budget paid.
 
-    Two users ask in turn, of two versions. ``is_apart`` gives each version a dataset of its own, as
-    must not be: then the global budget of one pays half.
+    Two users ask in turn, about two versions. ``is_apart`` gives each version a dataset of its own,
+    which must not happen: then the global budget of one pays half.
     """
     engine = connect(url)
     create_tables(engine)
@@ -287,18 +287,18 @@ def differenced(url: str, number: int, seed: int, *, is_apart: bool = False) -> 
         second = new_dataset(engine, "two", data="b" * 64, cap=1e6)
     else:
         second = new_version(engine, "one", data="b" * 64)
-    ledgers, asked = (first, second), set()
-    for place, pair in enumerate(pairs(number, seed)):
+    ledgers, questions = (first, second), set()
+    for index, pair in enumerate(pairs(number, seed)):
         for turn, query in enumerate(pair):
-            which, user = (place + turn) % 2, ("ada", "bob")[place // 2 % 2]
+            which, user = (index + turn) % 2, ("ada", "bob")[index // 2 % 2]
             ledgers[which].reserve(query, content="{}", epsilon=TENTH, user=user, analysis=user)
-            asked.add((which, query))
+            questions.add((which, query))
     paid = _spent(first)
     engine.dispose()
-    return len(asked), paid
+    return len(questions), paid
 
 
-# T17: the audit log is changed by whoever can write the database.
+# T17: the audit log is changed by a person who can write to the database.
 
 FIELDS = ("id", "at", "actor", "action", "dataset", "details", "previous", "hash")
 OTHERS = {"at": "2020-01-01T00:00:00.000000+00:00", "details": '{"epsilon": 1}'}
@@ -387,14 +387,14 @@ def rewrite(store: Connection, number: int) -> None:
         audit.append(store, entry.actor, entry.action, details=entry.details)
 
 
-# T18: what the refusal of a token tells.
+# T18: what the refusal of a token reveals.
 
 
 class Talkative(Accounts):
-    """Says what is wrong with a token: the control."""
+    """Accounts that reveal what is wrong with a token: the control."""
 
     def by_token(self, token: str) -> Account | None:
-        """Return whose token it is, or say whether there is such a token."""
+        """Return the account of a token; reveal in the refusal whether it exists."""
         known = select(TOKEN.c.id).where(TOKEN.c.digest == sha256(token.encode()).hexdigest())
         with transaction(self.engine, reads=True) as store:
             is_known = store.execute(known).first() is not None
@@ -407,10 +407,10 @@ class Talkative(Accounts):
 def guesses(token: str, number: int, seed: int) -> Iterator[str]:
     """Yield tokens of which a single character differs from a valid one, or is missing."""
     rng = np.random.default_rng(seed)
-    for place in rng.integers(len(token), size=number):
+    for position in rng.integers(len(token), size=number):
         other = str(rng.choice([*"abcXYZ019_-", ""]))
-        if other != token[place]:
-            yield token[:place] + other + token[place + 1 :]
+        if other != token[position]:
+            yield token[:position] + other + token[position + 1 :]
 
 
 def token_replies(accounts: Accounts, number: int, seed: int) -> dict[str, set[tuple[Any, ...]]]:
@@ -498,21 +498,21 @@ def races(repetitions: int = 20) -> Rows:
 
 @job(times=4)
 def crashes(times: int = 50) -> Rows:
-    """T9: what is there after processes were killed; the controls break a promise each."""
+    """T9: answers and charges after processes were killed; the controls break a promise each."""
     trials = ((answer, times), (answer_unkept, 3), (answer_unpaid, 3), (answer_apart, 20))
     with databases() as kinds, tempfile.TemporaryDirectory() as folder:
         for kind, new in kinds.items():
             for answers, number in trials:
                 with new() as url:
-                    found = kills(url, Path(folder) / "shown", number, 1, answers)
+                    killed = kills(url, Path(folder) / "shown", number, 1, answers)
                 case = f"{kind}, {answers.__name__}, {number} times"
-                yield Row(case, "answers shown", found.shown)
-                yield Row(case, "paid", found.spent)
-                yield Row(case, "most answers to one question", found.answers)
-                yield Row(case, "charged questions without an answer", found.unanswered)
-                yield Row(case, "problems of the chain", len(found.chain.problems))
-                keeps = "yes" if found.holds else "no"
-                holds = found.holds == (answers is answer)
+                yield Row(case, "answers shown", killed.shown)
+                yield Row(case, "paid", killed.spent)
+                yield Row(case, "most answers to one question", killed.answers)
+                yield Row(case, "charged questions without an answer", killed.unanswered)
+                yield Row(case, "problems of the chain", len(killed.chain.problems))
+                keeps = "yes" if killed.holds else "no"
+                holds = killed.holds == (answers is answer)
                 yield Row(case, "every promise is kept", keeps, holds=holds)
 
 
@@ -523,10 +523,10 @@ def differences(number: int = 1_000) -> Rows:
         for kind, new in kinds.items():
             for is_apart in (False, True):
                 with new() as url:
-                    asked, paid = differenced(url, number, 1, is_apart=is_apart)
+                    questions, paid = differenced(url, number, 1, is_apart=is_apart)
                 control = ", control: a budget of each version" * is_apart
-                case, holds = f"{kind}, {number} pairs{control}", (asked == paid) != is_apart
-                yield Row(case, f"paid, of {asked} questions", paid, holds=holds)
+                case, holds = f"{kind}, {number} pairs{control}", (questions == paid) != is_apart
+                yield Row(case, f"paid, of {questions} questions", paid, holds=holds)
 
 
 @job(number=40)
@@ -555,12 +555,12 @@ def tampering(number: int = 1_000) -> Rows:
 
 @job(number=40)
 def refusals(number: int = 1_000) -> Rows:
-    """T18: different replies to tokens that let nobody in; the control says what is wrong."""
+    """T18: different refusals of invalid tokens; the control reveals what is wrong."""
     with databases() as kinds:
         for kind, new in kinds.items():
             for accounts in (Accounts, Talkative):
                 with made(new) as engine:
                     replies = token_replies(accounts(engine), number, seed=1)
-                told = len(set().union(*(r for name, r in replies.items() if name != "valid")))
+                count = len(set().union(*(r for name, r in replies.items() if name != "valid")))
                 holds = tells_nothing(replies) == (accounts is Accounts)
-                yield Row(f"{kind}, {accounts.__name__}", "different refusals", told, holds=holds)
+                yield Row(f"{kind}, {accounts.__name__}", "different refusals", count, holds=holds)

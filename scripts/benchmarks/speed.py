@@ -145,14 +145,14 @@ def risk(data: Path, repeats: int = 5, large: int = 1_000_000) -> Rows:
 
 
 def skewed(sizes: Sequence[int], n: int, seed: int) -> Table:
-    """Return n records of variables with so many levels each, skewed like a census."""
+    """Return n records of variables with these numbers of levels, skewed like a census."""
     rng, columns = np.random.default_rng(seed), []
-    for place, size in enumerate(sizes):
+    for number, size in enumerate(sizes):
         share = 1 / np.arange(1, size + 1)
         codes = rng.choice(size, size=n, p=share / share.sum()).astype(np.int32)
         levels = tuple(f"{code:03d}" for code in range(size))
         columns.append(
-            Column(Variable(name=f"key{place}", kind=Kind.CATEGORICAL, levels=levels), codes)
+            Column(Variable(name=f"key{number}", kind=Kind.CATEGORICAL, levels=levels), codes)
         )
     return Table(columns)
 

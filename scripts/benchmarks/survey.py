@@ -67,10 +67,10 @@ def survey(everybody: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     sizes = np.bincount(codes)
     rows, weights = [], []
     for region in range(REGIONS):
-        own = rng.permutation(np.arange(region * DISTRICTS, (region + 1) * DISTRICTS))
-        ends = sizes[own].cumsum() / sizes[own].sum() * DRAWN
-        for district in own[np.searchsorted(ends, np.arange(DRAWN) + rng.random())]:
-            chance = DRAWN * sizes[district] / sizes[own].sum()
+        districts = rng.permutation(np.arange(region * DISTRICTS, (region + 1) * DISTRICTS))
+        ends = sizes[districts].cumsum() / sizes[districts].sum() * DRAWN
+        for district in districts[np.searchsorted(ends, np.arange(DRAWN) + rng.random())]:
+            chance = DRAWN * sizes[district] / sizes[districts].sum()
             for group in (False, True):
                 there = np.flatnonzero((codes == district) & (is_b == group))
                 taken = rng.permutation(there)[:EACH]
@@ -118,13 +118,13 @@ def variances(z: Floats, strata: pd.Series | None, clusters: pd.Series | None) -
     np.add.at(sums, both, z)
     of = np.zeros(len(sums), int)
     of[both] = stratum
-    found = np.zeros(z.shape[1])
+    total = np.zeros(z.shape[1])
     for h in range(stratum.max() + 1):
-        own = sums[of == h]
-        k = len(own)
-        centre = own.mean(axis=0) if k > 1 else sums.mean(axis=0)
-        found += k / max(k - 1, 1) * ((own - centre) ** 2).sum(axis=0)
-    return found
+        group = sums[of == h]
+        k = len(group)
+        centre = group.mean(axis=0) if k > 1 else sums.mean(axis=0)
+        total += k / max(k - 1, 1) * ((group - centre) ** 2).sum(axis=0)
+    return total
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,8 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one survey gives, for each estimand; errors and lengths in those of the survey."""
+class Outcome:
+    """Results of one survey by estimand; errors and lengths in those of the survey."""
 
     holds: dict[Key, npt.NDArray[np.bool_]]
     lengths: dict[Key, Floats]
@@ -203,16 +203,16 @@ class Found:
     exact: dict[str, bool]
 
 
-def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int) -> Found:
+def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int) -> Outcome:
     """Draw one survey and synthesise it in all ways."""
     frame = survey(everybody, np.random.default_rng([7, seed]))
-    n, found = len(frame), Found({}, {}, {}, {})
+    n, outcome = len(frame), Outcome({}, {}, {}, {})
     q, z = influences(frame)
     u = variance(frame, z, "design")
     half = student.ppf(0.975, DF) * np.sqrt(u)
-    own = ("the survey itself", "design", "")
-    found.holds[own], found.lengths[own] = np.abs(q - truth) <= half, np.ones(len(q))
-    found.errors[own] = (q - truth) / np.sqrt(u)
+    direct = ("the survey itself", "design", "")
+    outcome.holds[direct], outcome.lengths[direct] = np.abs(q - truth) <= half, np.ones(len(q))
+    outcome.errors[direct] = (q - truth) / np.sqrt(u)
     for name in ways:
         way = WAYS[name]
         options: dict[str, Any] = {
@@ -231,11 +231,11 @@ def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int
             combined = combine([q for q, _ in fits], u_all, rule=rule, n=n, k=len(made[0]), df=df)
             low, high = np.array(combined.low), np.array(combined.high)
             key = (name, kind, rule)
-            found.holds[key] = (low <= truth) & (truth <= high)
-            found.lengths[key] = (high - low) / 2 / half
-            found.errors[key] = (np.array(combined.estimate) - q) / np.sqrt(u)
-        found.exact[name] = all(has_totals(file, frame) for file in made)
-    return found
+            outcome.holds[key] = (low <= truth) & (truth <= high)
+            outcome.lengths[key] = (high - low) / 2 / half
+            outcome.errors[key] = (np.array(combined.estimate) - q) / np.sqrt(u)
+        outcome.exact[name] = all(has_totals(file, frame) for file in made)
+    return outcome
 
 
 def has_totals(file: pd.DataFrame, frame: pd.DataFrame) -> bool:
@@ -256,19 +256,19 @@ def coverage(surveys: int = 2000, ways: Sequence[str] = tuple(WAYS)) -> Rows:
     everybody = population()
     truth = influences(everybody.assign(weight=1.0))[0]
     work = (delayed(one)(everybody, truth, tuple(ways), seed) for seed in range(surveys))
-    found: list[Found] = list(Parallel(n_jobs=2, batch_size=4)(work))
-    for key in found[0].holds:
-        held = 100 * np.mean([f.holds[key] for f in found], axis=0)
-        length = np.median([f.lengths[key] for f in found], axis=0)
-        bias = np.mean([f.errors[key] for f in found], axis=0)
+    outcomes: list[Outcome] = list(Parallel(n_jobs=2, batch_size=4)(work))
+    for key in outcomes[0].holds:
+        held = 100 * np.mean([f.holds[key] for f in outcomes], axis=0)
+        length = np.median([f.lengths[key] for f in outcomes], axis=0)
+        bias = np.mean([f.errors[key] for f in outcomes], axis=0)
         case = f"{key[0]}, variance by {key[1]}, rule {key[2] or 'none'}"
-        for place, name in enumerate(NAMES):
-            yield Row(case, f"coverage, {name}", float(held[place]), "%")
-            yield Row(case, f"relative length, {name}", float(length[place]))
-            yield Row(case, f"bias, {name}", float(bias[place]), "SE")
+        for number, name in enumerate(NAMES):
+            yield Row(case, f"coverage, {name}", float(held[number]), "%")
+            yield Row(case, f"relative length, {name}", float(length[number]))
+            yield Row(case, f"bias, {name}", float(bias[number]), "SE")
     for name in ways:
-        exact = sum(f.exact[name] for f in found)
-        yield Row(name, "surveys with exact totals", exact, holds=exact == len(found))
+        exact = sum(f.exact[name] for f in outcomes)
+        yield Row(name, "surveys with exact totals", exact, holds=exact == len(outcomes))
 
 
 # What a weight gives away.
@@ -326,9 +326,9 @@ def weights(
             releases[label] += chain.fit(frame).generate()
     for label, files in releases.items():
         on = {"weight": weight, **design}
-        found = [figures(frame, made, keys.split(","), target, on) for made in files]
-        for key, figure in found[0].items():
-            value = float(np.mean([one[key].value for one in found]))
+        compared = [figures(frame, made, keys.split(","), target, on) for made in files]
+        for key, figure in compared[0].items():
+            value = float(np.mean([one[key].value for one in compared]))
             yield Row(label, figure.name, value)
             if label == "original" and figure.chance is not None:
                 yield Row("new sample, or right synthesis", figure.name, figure.chance)

@@ -18,8 +18,8 @@ regressions  coefficients of a fit to the synthesis (first dataset, as many rows
              to fit count as beyond 1.96 and have no size. The same for the regressions of each
              variable on all others that the check `regressions` of a run suggests.
 tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
-             values that nobody of A and B has though 20 or more are expected of independence: such
-             as an income outside its decile.
+             values that no record of A and B has though independence predicts 20 or more: such as
+             an income outside its decile.
 marginals    k-marginal score of SDNist (NIST's benchmark of synthetic data): for tables of three
              variables, numbers in 20 groups, (2 - mean sum |difference of shares|) / 2 * 1000.
 accuracy     share of B whose target a random forest predicts that was trained on the synthesis.
@@ -77,7 +77,7 @@ from synthesizer.plan.plan import Plan, make_plan
 SETTINGS: dict[str, Any] = {
     "default": {},
     "plain": {"cart": {"leaf_regression": False}},
-    "tilt": {"cart": {"leaf_regression": True}},
+    "regression": {"cart": {"leaf_regression": True}},
     "leaf5": {"cart": {"min_leaf": 5, "leaf_regression": False}},
     "fresh": None,
 }
@@ -182,10 +182,10 @@ def coefficient_errors(original: Table, synthetic: Table, formulas: Iterable[str
     errors = []
     for formula in formulas:
         regression = Regression.of(formula, original)
-        ours, theirs = regression.fit(original), regression.fit(synthetic)
-        if ours is not None:
-            points = np.full(regression.size, np.nan) if theirs is None else theirs[0]
-            errors.append((points - ours[0]) / np.sqrt(ours[1]))
+        real, made = regression.fit(original), regression.fit(synthetic)
+        if real is not None:
+            points = np.full(regression.size, np.nan) if made is None else made[0]
+            errors.append((points - real[0]) / np.sqrt(real[1]))
     return np.concatenate(errors)
 
 
@@ -217,15 +217,15 @@ def regressions(case: Case) -> Figures:
 
 def _coefficients(original: Table, case: Case) -> Figures:
     errors = np.abs(coefficient_errors(original, case.made[0], case.file.regressions))
-    found = collected(
+    regressions = collected(
         RegressionCounter(original, all_names(original), seed=case.seed), [case.made[0]]
     )
     return {
         "coefficients, mean error in SE": float(np.nanmean(errors)),
         "coefficients beyond 1.96, %": 100 * float((~(errors <= BEYOND)).mean()),
         "coefficients without a fit, %": 100 * float(np.isnan(errors).mean()),
-        "regressions of all on all, mean error in SE": found.error,
-        "regressions of all on all, beyond 1.96, %": _percent(found.beyond),
+        "regressions of all on all, mean error in SE": regressions.error,
+        "regressions of all on all, beyond 1.96, %": _percent(regressions.beyond),
     }
 
 
@@ -246,18 +246,18 @@ def _pairs(original: Table, case: Case) -> Figures:
 def impossible_pairs(known: Table, other: Table, *, groups: int = 20) -> float:
     """Return how many pairs of values a record of the other table has that should not be.
 
-    That is a cell of a two-way table where nobody of the known ones is, though 20 of them or more
-    would be if both variables were independent.
+    That is a cell of a two-way table without a known record, though 20 or more would be expected if
+    both variables were independent.
     """
     pairs = group_tables(known, other, all_names(known), groups=groups, quantiles_of="original")
     total = 0
     for one, two in combinations(pairs, 2):
-        counts, found = (
+        counts, observed = (
             np.bincount(a * two.size + b, minlength=one.size * two.size).reshape(-1, two.size)
             for a, b in ((one.original, two.original), (one.synthetic, two.synthetic))
         )
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / known.n_rows
-        total += int(found[(counts == 0) & (expected >= EXPECTED)].sum())
+        total += int(observed[(counts == 0) & (expected >= EXPECTED)].sum())
     return total / other.n_rows
 
 
@@ -287,11 +287,11 @@ def k_marginal(
     pairs = group_tables(reference, other, names, groups=groups, quantiles_of="original")
     chosen = list(combinations(range(len(pairs)), min(k, len(pairs))))
     if len(chosen) > most:
-        places = np.random.default_rng(1).choice(len(chosen), size=most, replace=False)
-        chosen = [chosen[place] for place in places]
+        picked = np.random.default_rng(1).choice(len(chosen), size=most, replace=False)
+        chosen = [chosen[index] for index in picked]
     distances = []
     for marginal in chosen:
-        o, s = cell_counts([pairs[place] for place in marginal])
+        o, s = cell_counts([pairs[index] for index in marginal])
         distances.append(np.abs(o / o.sum() - s / s.sum()).sum())
     return 1000 * (2 - float(np.mean(distances))) / 2
 
@@ -319,8 +319,8 @@ def _columns(data: Table, names: Sequence[str]) -> FloatArray:
 
 
 def memory(case: Case) -> Figures:
-    """What the synthesis knows of A beyond what it knows of B."""
-    near = nearer_share(case.fitted, case.unseen, case.made[0], seed=case.seed)
+    """Return how much more the synthesis reveals about A than about B."""
+    nearer = nearer_share(case.fitted, case.unseen, case.made[0], seed=case.seed)
     scenario = Scenario(keys=tuple(case.file.keys.split()), target=case.file.target)
     part = compare_halves(control_run(case.fitted, case.unseen, tuple(case.made)), scenario)
     gaps = {row.m: row.difference for row in part.comparisons if row.rule == "zero"}
@@ -330,7 +330,7 @@ def memory(case: Case) -> Figures:
         for table in (case.fitted, case.unseen)
     ]
     return {
-        "share nearer to A": near.share,
+        "share nearer to A": nearer.share,
         "CAP difference, m = 1": gaps.get(1),
         f"CAP difference, m = {M}": gaps.get(M),
         "uniques of A reproduced, %": _percent(shown[0]),
@@ -385,9 +385,9 @@ def split_figures(
 ) -> dict[str, Figures]:
     """Return the figures of every setting in one split."""
     table = planned(name, folder).table
-    places = np.random.default_rng((split, 14)).permutation(table.n_rows)
-    fitted, unseen, fresh = (table.take(np.sort(part)) for part in np.array_split(places, 3))
-    known = table.take(np.sort(places[: fitted.n_rows + unseen.n_rows]))
+    order = np.random.default_rng((split, 14)).permutation(table.n_rows)
+    fitted, unseen, fresh = (table.take(np.sort(part)) for part in np.array_split(order, 3))
+    known = table.take(np.sort(order[: fitted.n_rows + unseen.n_rows]))
     figures: dict[str, Figures] = {}
     for setting, options in settings.items():
         made = [fresh]
@@ -400,9 +400,9 @@ def split_figures(
         }
         if "whole" in parts and options is not None:
             whole = replace(case, made=synthesise(plan, table, split, 1))
-            found = _coefficients(table, whole) | _pairs(table, whole)
+            added = _coefficients(table, whole) | _pairs(table, whole)
             figures[setting] |= {
-                f"whole file: {k.replace(' against A', '')}": v for k, v in found.items()
+                f"whole file: {k.replace(' against A', '')}": v for k, v in added.items()
             }
     return figures
 
@@ -431,9 +431,9 @@ def timed(name: str, folder: Path, settings: Settings, repeats: int = 3) -> dict
 def population(data: Table, rows: int, rng: np.random.Generator) -> Table:
     """Return a population like the file: resampled, some values those of a near neighbour."""
     (records,) = mixed_records([data], all_names(data), real=1)
-    near = nearest_places(records, records, NEIGHBOURS + 1)
+    neighbours = nearest_places(records, records, NEIGHBOURS + 1)
     base = rng.integers(data.n_rows, size=rows)
-    neighbour = near[base, rng.integers(NEIGHBOURS + 1, size=rows)]
+    neighbour = neighbours[base, rng.integers(NEIGHBOURS + 1, size=rows)]
     result = data.take(base)
     for column in data.columns:
         borrowed = rng.random(rows) < BORROWED
@@ -489,10 +489,10 @@ def sample_coverage(
     everyone, models, shares, truth = study(name, folder)
     rng = np.random.default_rng((sample, 21))
     data = everyone.take(np.sort(rng.choice(POPULATION, size=SAMPLE, replace=False)))
-    own, variances = estimates(data, models, shares)
+    centre, variances = estimates(data, models, shares)
     half = BEYOND * np.sqrt(variances)
     results: dict[str | None, tuple[FloatArray, FloatArray]] = {
-        None: (_holds(own - half, own + half, truth), np.zeros(len(truth)))
+        None: (_holds(centre - half, centre + half, truth), np.zeros(len(truth)))
     }
     for setting, options in settings.items():
         if options is None:
@@ -506,7 +506,7 @@ def sample_coverage(
         combined = combine(q[:, usable], u[:, usable], rule=rule, n=SAMPLE, k=SAMPLE)
         low, high = np.full((2, len(truth)), np.nan)
         low[usable], high[usable] = combined.low, combined.high
-        results[setting] = _holds(low, high, truth), (q.mean(axis=0) - own) / np.sqrt(variances)
+        results[setting] = _holds(low, high, truth), (q.mean(axis=0) - centre) / np.sqrt(variances)
     return results
 
 
@@ -536,17 +536,17 @@ def coverage(
     for name in files:
         everyone, models, shares, _ = study(name, data)
         work = (delayed(sample_coverage)(name, data, chosen, seed + n) for n in range(samples))
-        found = Parallel(n_jobs=workers, backend="multiprocessing")(work)
+        runs = Parallel(n_jobs=workers, backend="multiprocessing")(work)
         words = [f"{r.model.formula.response} ~ {x}" for r in models for x in r.model.names[1:]]
         is_slope = np.arange(len(words) + len(shares)) < len(words)
         words += [v if c < 0 else f"{v} = {everyone[v].variable.labels[c]}" for v, c in shares]
-        judged = np.nanmean([one[None][0] for one in found], axis=0) >= OWN_COVERAGE
+        judged = np.nanmean([one[None][0] for one in runs], axis=0) >= OWN_COVERAGE
         kinds = {"coefficients": judged & is_slope, "means and shares": judged & ~is_slope}
         for setting in chosen:
-            held, error = (np.array([one[setting][place] for one in found]) for place in (0, 1))
+            held, error = (np.array([one[setting][i] for one in runs]) for i in (0, 1))
             share, bias = np.nanmean(held, axis=0), np.abs(np.nanmean(error, axis=0))
             worst = np.argsort(np.where(judged, share, np.inf))[:WORST]
-            named = ", ".join(f"{words[place]} {share[place]:.2f}" for place in worst)
+            named = ", ".join(f"{words[i]} {share[i]:.2f}" for i in worst)
             print(f"{name}, {setting}: {named}", file=sys.stderr)
             for kind, part in kinds.items():
                 figures = {"judged": int(part.sum())}
@@ -573,9 +573,9 @@ def parts(
     for name in files:
         planned(name, data)  # read once, before the work is divided
         work = (delayed(split_figures)(name, data, chosen, seed + n, only) for n in range(splits))
-        found = summary(Parallel(n_jobs=workers, backend="multiprocessing")(work))
+        results = summary(Parallel(n_jobs=workers, backend="multiprocessing")(work))
         times = timed(name, data, chosen) if "speed" in only else {}
-        for setting, spreads in found.items():
+        for setting, spreads in results.items():
             for figure, (mean, error) in spreads.items():
                 yield Row(f"{name}, {setting}", figure, mean)
                 if error is not None:
@@ -590,10 +590,10 @@ def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, Spre
         values = {
             figure: [split[setting][figure] for split in splits] for figure in splits[0][setting]
         }
-        result[setting] = {figure: _spread(found) for figure, found in values.items()}
+        result[setting] = {figure: _spread(each) for figure, each in values.items()}
         if "uniques of A reproduced, %" in values:
-            ours, theirs = (values[f"uniques of {side} reproduced, %"] for side in "AB")
-            result[setting]["uniques reproduced, A over B"] = ratio(ours, theirs)
+            first, second = (values[f"uniques of {side} reproduced, %"] for side in "AB")
+            result[setting]["uniques reproduced, A over B"] = ratio(first, second)
     return result
 
 
@@ -603,25 +603,25 @@ def _spread(values: Sequence[float | None]) -> Spread:
     return (float(known.mean()) if len(known) else None), error
 
 
-def ratio(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Spread:
+def ratio(numerator: Sequence[float | None], denominator: Sequence[float | None]) -> Spread:
     """Return the ratio of the sums, with the error of the jackknife over splits."""
     pairs = np.array(
-        [(a, b) for a, b in zip(ours, theirs, strict=True) if None not in (a, b)], float
+        [(a, b) for a, b in zip(numerator, denominator, strict=True) if None not in (a, b)], float
     )
     n, (a, b) = len(pairs), pairs.sum(axis=0) if len(pairs) else (0.0, 0.0)
     if b == 0:
         return None, None
     if n == 1 or not (b > pairs[:, 1]).all():
         return float(a / b), None
-    left = (a - pairs[:, 0]) / (b - pairs[:, 1])
-    return float(a / b), float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
+    ratios = (a - pairs[:, 0]) / (b - pairs[:, 1])
+    return float(a / b), float(np.sqrt((n - 1) / n * ((ratios - ratios.mean()) ** 2).sum()))
 
 
 def settings_of(words: Sequence[str]) -> dict[str, str | None]:
     """Return settings by name as YAML, None for the new sample."""
-    found: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     for word in words:
         name, equals, text = word.partition("=")
         options = yaml.safe_load(text) if equals else SETTINGS[name]
-        found[name] = None if options is None else json.dumps(options)
-    return found
+        result[name] = None if options is None else json.dumps(options)
+    return result

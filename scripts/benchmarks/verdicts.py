@@ -1,4 +1,4 @@
-"""What the verdict says of files of which the truth is known: docs/verdict.md.
+"""Verdicts on files whose truth is known: docs/verdict.md.
 
 The records of a file are dealt at random to three parts of one size: those that the synthetic data
 were made from, a holdout, and a new sample that takes the place of synthetic data. Into this one
@@ -55,23 +55,23 @@ class Files:
         """Return persons with some cells of others."""
         values, others = (one.to_numpy(dtype=object).copy() for one in (persons, self.sample))
         for row in values:
-            for place in self.rng.choice(len(row), cells, replace=False):
-                row[place] = others[self.rng.integers(len(others)), place]
+            for column in self.rng.choice(len(row), cells, replace=False):
+                row[column] = others[self.rng.integers(len(others)), column]
         return pd.DataFrame(values, columns=persons.columns)
 
     def group(self) -> pd.DataFrame:
         """Return the persons of the smallest level that is not too small."""
-        found = []
+        groups = []
         for name in self.fitted:
             counts = self.fitted[name].value_counts()
             fit = counts[(counts >= SMALL[0]) & (counts <= SMALL[1])]
             if 2 <= len(counts) <= 60 and len(fit):
-                found.append((int(fit.min()), name, fit.idxmin()))
-        _, name, level = min(found, key=lambda one: abs(one[0] - 50))
+                groups.append((int(fit.min()), name, fit.idxmin()))
+        _, name, level = min(groups, key=lambda one: abs(one[0] - 50))
         return self.fitted[self.fitted[name] == level]
 
     def plants(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield files that hand out persons."""
+        """Yield files that release planted persons."""
         amounts = pd.to_numeric(self.fitted[self.amount], errors="coerce").dropna()
         group = self.group()
         yield "30 top amounts", self.put(self.fitted.loc[amounts.sort_values().index[-30:]])
@@ -98,12 +98,12 @@ class Files:
     def _attributed(self) -> pd.DataFrame:
         known = self.fitted.drop_duplicates(self.keys).set_index(self.keys)[self.amount]
         made = self.sample.copy()
-        found = known.reindex(pd.MultiIndex.from_frame(made[self.keys])).to_numpy()
-        made[self.amount] = made[self.amount].where(pd.isna(found), found)
+        amounts = known.reindex(pd.MultiIndex.from_frame(made[self.keys])).to_numpy()
+        made[self.amount] = made[self.amount].where(pd.isna(amounts), amounts)
         return made
 
     def samples(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield files that hand out nobody."""
+        """Yield files without planted persons."""
         n = len(self.sample)
         yield "a new sample", self.sample
         yield "its bootstrap", self.sample.sample(n, replace=True, random_state=self.rng)
@@ -123,16 +123,16 @@ def dealt(path: Path, keys: str, amount: str, size: int, seed: int) -> Files:
 
 
 def words_of(files: Files, made: pd.DataFrame, *releases: str) -> list[str]:
-    """Return, for each kind of release, the words about a person and about anybody."""
+    """Return, for each kind of release, the verdicts on a person and on anybody."""
     keys, target = (files.keys, _target(files)) if files.keys else (None, None)
     made = made.reset_index(drop=True)
-    found = check(files.fitted, made, files.unseen, keys=keys, target=target, only="risk")
-    decided = [verdict(found, LimitConfig(release=release)) for release in releases]
+    checked = check(files.fitted, made, files.unseen, keys=keys, target=target, only="risk")
+    decided = [verdict(checked, LimitConfig(release=release)) for release in releases]
     return ["/".join(one[subject].word for subject in ("person", "anybody")) for one in decided]
 
 
 def _target(files: Files) -> str:
-    """Return a variable that is neither a key nor the amount: nobody names what is handed out."""
+    """Return a variable that is neither a key nor the amount: a steward cannot name what leaked."""
     others = [str(name) for name in files.fitted if name not in (*files.keys, files.amount)]
     return next(name for name in others if 2 <= files.fitted[name].nunique() <= 12)
 
@@ -142,15 +142,15 @@ def planted(
     data: Path, file: str, keys: str, amount: str, size: int = 0, draws: int = 5, seed: int = 100
 ) -> Rows:
     """Judge files with planted persons, none of which may pass, and files with none of them."""
-    found: dict[tuple[str, bool], Counter[str]] = {}
+    counts: dict[tuple[str, bool], Counter[str]] = {}
     for number in range(seed, seed + draws):
         files = dealt(data / file, keys, amount, size, number)
         for is_planted, every in ((True, files.plants()), (False, files.samples())):
             for name, made in every:
-                found.setdefault((name, is_planted), Counter()).update(
+                counts.setdefault((name, is_planted), Counter()).update(
                     words_of(files, made, "public")
                 )
-    for (name, is_planted), words in found.items():
+    for (name, is_planted), words in counts.items():
         wrong = [w for w in words if (w.startswith("pass") if is_planted else "fail" in w)]
         yield from counted(name, words, holds=not wrong)
 
@@ -160,28 +160,28 @@ def new_samples(
     data: Path, file: str, keys: str = "", size: int = 0, draws: int = 100, seed: int = 100
 ) -> Rows:
     """Judge new samples with nothing planted, for a public release and under a contract."""
-    found = {release: Counter[str]() for release in RELEASES}
+    counts = {release: Counter[str]() for release in RELEASES}
     for number in range(seed, seed + draws):
         files = dealt(data / file, keys, "", size, number)
         for release, word in zip(RELEASES, words_of(files, files.sample, *RELEASES), strict=True):
-            found[release].update([word])
-    for release, words in found.items():
+            counts[release].update([word])
+    for release, words in counts.items():
         yield from counted(release, words, holds=not any("fail" in word for word in words))
 
 
 def counted(case: str, words: Counter[str], *, holds: bool) -> Rows:
-    """Yield how often each pair of words came, the most frequent first."""
+    """Yield how often each pair of verdicts occurred, the most frequent first."""
     for word, n in words.most_common():
         yield Row(case, f"person/anybody: {word}", n, holds=holds)
 
 
 @job(file="ma2019.csv", size=400, draws=1)
 def detection(data: Path, file: str, size: int = 0, draws: int = 100, seed: int = 100) -> Rows:
-    """Plant as many persons as the detection limit says, and a tenth of them as the control.
+    """Plant as many persons as the detection limit, and a tenth of them as the control.
 
     90 of 100 draws must find the first, verbatim and with two cells changed, and not the second.
     """
-    found: dict[tuple[int, float], list[bool]] = {}
+    results: dict[tuple[int, float], list[bool]] = {}
     for number in range(seed, seed + draws):
         files = dealt(data / file, "", "", size, number)
         inside, outside, sample = (
@@ -199,7 +199,7 @@ def detection(data: Path, file: str, size: int = 0, draws: int = 100, seed: int 
                 made = read_like(files.put(files.changed(persons, cells)), inside, inside.names)
                 seen = near_verbatim(control_run(inside, outside, (made,)), inside.names)
                 is_found = seen is not None and seen.looks[look].low > 0
-                found.setdefault((cells, part), []).append(is_found)
-    for (cells, part), hits in found.items():
+                results.setdefault((cells, part), []).append(is_found)
+    for (cells, part), hits in results.items():
         holds = (np.mean(hits) >= 0.9) == (part == 1)
         yield Row(f"{cells} cells changed, {part:g} of the limit", "found", sum(hits), holds=holds)

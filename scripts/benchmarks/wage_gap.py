@@ -2,8 +2,8 @@
 
 Federal employees over 24 years are simulated and synthesised with the shipped configuration. The
 wage regressions of the paper are fitted to the synthetic data, and differentially private
-verification says which findings hold (epsilon 1 a question). The confidential coefficients and the
-true ones of the simulator stand beside the answers. Needs the extra ``verification``.
+verification decides which findings hold (epsilon 1 a question). The confidential coefficients and
+the true ones of the simulator are printed beside the answers. Needs the extra ``verification``.
 
 Age and education are effects of their levels, in place of age, its square and years of schooling:
 written out by level these would be longer than a query may be. The regressions of single years have
@@ -99,11 +99,11 @@ class Study:
             has_education = frame["education"] != simulated.MISSING
             frame = frame[has_race & has_education & (frame["basic_pay"].astype(float) > 0)]
             frames.append(frame.assign(basic_pay=frame["basic_pay"].astype(float)))
-        ours, theirs = frames
-        found = compare_fit_by(ours, theirs, formula, by, clusters="person")
+        real, made = frames
+        results = compare_fit_by(real, made, formula, by, clusters="person")
         return {
             tuple(map(str, group)): {self.names[row.name]: row for row in fit.coefficients}
-            for group, fit in found.items()
+            for group, fit in results.items()
             if isinstance(fit, FitComparison)
         }
 

@@ -84,8 +84,8 @@ def synthesis(persons: int = 20_000, config: Path = CONFIG, datasets: int = 5) -
     several = [frame_of(made, plan)]
     several += [frame_of(synthesised(plan, seed)[0], plan) for seed in range(2, datasets + 1)]
     for label, frames in (("original", [frame]), ("new sample", [fresh]), ("synthetic", several)):
-        found = pd.DataFrame([pay_of(one) for one in frames]).mean()
-        yield from rows_of(f"pay, {label}", {str(name): value for name, value in found.items()})
+        figures = pd.DataFrame([pay_of(one) for one in frames]).mean()
+        yield from rows_of(f"pay, {label}", {str(name): value for name, value in figures.items()})
         known = [one["basic_pay"].isin(frame["basic_pay"]).mean() for one in frames]
         yield Row(f"pay, {label}", "no value of the original", 100 * (1 - np.mean(known)), "%")
     yield from wages(frame, fresh, several)
@@ -146,9 +146,9 @@ def in_table(frame: pd.DataFrame) -> float:
     plans = frame["pay_plan"].astype(str)
     known = frame[plans.isin(p.PLANS)].astype(str)
     plan = np.array([PLAN_NAMES.index(name) for name in known["pay_plan"]])
-    places = {name: {g: i for i, g in enumerate(p.PLANS[name].grades)} for name in p.PLANS}
+    positions = {name: {g: i for i, g in enumerate(p.PLANS[name].grades)} for name in p.PLANS}
     pairs = zip(known["pay_plan"], known["grade"], strict=True)
-    grade = np.array([places[name].get(label, -1) for name, label in pairs])
+    grade = np.array([positions[name].get(label, -1) for name, label in pairs])
     step, year, pay = (known[name].astype(int).to_numpy() for name in ("step", "year", "basic_pay"))
     use = (grade >= 0) & (step > 0)
     table = basic_pay(plan[use], grade[use], step[use] - 1, year[use])
@@ -170,10 +170,10 @@ def wages(original: pd.DataFrame, fresh: pd.DataFrame, several: Sequence[pd.Data
                 compare_fit(parts[0], others, model, clusters="person", rule="simple").coefficients
                 for others in (parts[2:], parts[1:2])
             ]
-            own, new = ({c.name: c for c in side} for side in sides)
+            old, new = ({c.name: c for c in side} for side in sides)
             for name in (*RACES, "age", "age2", "years")[: None if given == "all" else len(RACES)]:
                 term = f"{name}[1]" if name in RACES else name
-                one = own[term]
+                one = old[term]
                 figures: dict[str, Any] = {}
                 if given == "all":
                     figures["truth"] = COEFFICIENTS[sex]["education" if name == "years" else name]
@@ -216,19 +216,19 @@ def pay_models(persons: int = 2_000, seeds: int = 3, config: Path = CONFIG) -> R
     yield from rows_of("original", pay_of(frame_of(original, plan)))
     plain = Cart(leaf_regression=False, min_holders=0)
     copied = Nominal(given=TABLE, min_cell=1, base=plain)
-    near = replace(copied, near="own.before")
+    nearby = replace(copied, near="own.before")
     several: dict[str, HistoryModel] = {
         "each_period > nominal": EachPeriod(base=copied),
         "lag_one > cart": LagOne(stay_or_move=False, base=Cart(min_holders=0)),
-        "lag_one > cart without tilt": LagOne(stay_or_move=False, base=plain),
-        "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=near),
+        "lag_one > cart without leaf regression": LagOne(stay_or_move=False, base=plain),
+        "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=nearby),
     }
     for name, model in several.items():
-        found = []
+        results = []
         for seed in range(1, seeds + 1):
             rng = np.random.default_rng(seed)
             fitted = model.fit(original.select(PREDICTORS), original["basic_pay"], rng=rng)
             drawn = fitted.sample(made.select(PREDICTORS), rng=rng)
-            found.append(pay_of(frame_of(made.with_column(drawn), plan)))
-        figures = pd.DataFrame(found).mean()
+            results.append(pay_of(frame_of(made.with_column(drawn), plan)))
+        figures = pd.DataFrame(results).mean()
         yield from rows_of(name, {str(figure): value for figure, value in figures.items()})

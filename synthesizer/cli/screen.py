@@ -214,7 +214,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     show_rows(rows, f"plan for {_size(plan)}", *shown, cost)
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
-    for sentence in plan.kept:
+    for sentence in plan.relations:
         say(f"kept as in all rows of the data: {_short(sentence)}")
     for rule, count in _ruled(plan):
         where = _short(rule.condition.text)

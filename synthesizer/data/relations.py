@@ -216,11 +216,11 @@ def _blanks(table: Table) -> Iterator[Relation]:
     gates = {c.name: gate for c in table.columns if (gate := _gate(c)) is not None}
     blank = [_coded(f"?{c.name}", c.missing_state(), ["", *c.variable.missing])
              for c in table.columns if (c.missing_state() > 0).any()]  # fmt: skip
-    found = _followers(gates.values(), blank)
+    followers = _followers(gates.values(), blank)
     for states in blank:
         name = states.name[1:]
         earlier = table.names[: table.names.index(name)]
-        named = [gate for gate in earlier if states.name in found.get(gate, ())]
+        named = [gate for gate in earlier if states.name in followers.get(gate, ())]
         if not named:
             continue
         gate = gates[min(named, key=lambda gate: _count(gates[gate]))]

@@ -155,7 +155,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         extensions={name: made.facts(source) for name, made in plan.extended.items()},
         contains=_contains(plan),
         after=tuple(plan.after.sentences),
-        kept=plan.kept,
+        relations=plan.relations,
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
         python=platform.python_version(),

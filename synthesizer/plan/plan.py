@@ -107,7 +107,7 @@ class Plan:
     """Directory, format and documents of the output."""
     notes: tuple[str, ...] = ()
     """Sentences for the steward that need no change."""
-    kept: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
     """Orders, sets of dummies and blanks of all rows that are kept, in words."""
     settings: Mapping[str, Any]
     """The configuration as plain values, without the password of a database."""
@@ -391,7 +391,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     keeps = any(step.model.abilities.copies_rows for step in steps)
     findings.add(_row_findings(context, len(steps), keeps=keeps))
     draws = findings.add(plan_seed(context, seed))
-    rules, zeros, kept = findings.add(
+    rules, zeros, relations = findings.add(
         plan_rules(context, ChainOrder.of(context, order, steps), draws)
     )
     findings.problems += overridden(paths, rules)
@@ -439,7 +439,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(findings.notes),
-        kept=kept,
+        relations=relations,
         settings=plain_config(config),
     )
 

@@ -152,17 +152,18 @@ def plan_rules(
     """
     table, findings = context.completed, Findings()
     rules = _rules(context, chain, findings.problems)
-    kept_rules, kept_zeros, kept = _kept_relations(context, chain)
-    forbids = _forbids(context, chain, findings.problems, kept_zeros)
+    data_rules, data_zeros, relations = _kept_relations(context, chain)
+    forbids = _forbids(context, chain, findings.problems, data_zeros)
     findings.problems += _contradictions(rules, forbids, table)
     zeros = _listed_zeros(context, chain, findings.problems)
     findings.notes += _several_values(context.config, chain)
     findings.add(broken_findings(context.config, _broken(context, rules, forbids)))
     if context.config.finds_structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
-    if kept:
-        findings.note("relations_kept", count=plural(len(kept), "relation"), first=kept[0])
-    return findings.of((tuple(rules + kept_rules), (*forbids, *zeros), kept))
+    if relations:
+        count = plural(len(relations), "relation")
+        findings.note("relations_kept", count=count, first=relations[0])
+    return findings.of((tuple(rules + data_rules), (*forbids, *zeros), relations))
 
 
 def _kept_relations(
@@ -172,7 +173,7 @@ def _kept_relations(
 
     Variables that a rule, a forbidden condition or structural zeros relate already have no others.
     """
-    rules, zeros, kept = list[Rule](), list[Forbid](), list[str]()
+    rules, zeros, sentences = list[Rule](), list[Forbid](), list[str]()
     related = [{context.arrangement.about(n) for n in names} for names in named_together(context)]
     for relation in (r for r in context.relations if r.key in ("rules", "forbid")):
         condition, name = Expression.parse(relation.text), relation.name
@@ -189,8 +190,8 @@ def _kept_relations(
             value = single_value(context.completed[name].variable, relation.value)
             rule = Rule(condition=condition, value=value)
             rules += [rule, *_rules_of_leads(context, rule)]
-        kept += [relation.sentence] * (len(rules) + len(zeros) > count)
-    return rules, zeros, tuple(dict.fromkeys(kept))
+        sentences += [relation.sentence] * (len(rules) + len(zeros) > count)
+    return rules, zeros, tuple(dict.fromkeys(sentences))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
@@ -273,9 +274,9 @@ def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
 
 
 def _forbids(
-    context: Context, chain: ChainOrder, problems: Problems, kept: Sequence[Forbid]
+    context: Context, chain: ChainOrder, problems: Problems, others: Sequence[Forbid]
 ) -> list[Forbid]:
-    """Return the configured conditions, the ``kept`` ones of the data, and those that follow."""
+    """Return the configured conditions, the ``others`` of the data, and those that follow."""
     table = context.completed
     forbids: list[tuple[str, Forbid]] = []
     for entry, condition, always in _of_whom(context, problems):
@@ -295,7 +296,7 @@ def _forbids(
     problems += _nothing_left(forbids, table)
     problems += context.arranged.left_problems(context, forbids, chain.order)
     problems += _circles(forbids)
-    plain = [*(forbid for _, forbid in forbids), *kept]
+    plain = [*(forbid for _, forbid in forbids), *others]
     return [*plain, *_implied(plain, chain, table)]
 
 

@@ -268,7 +268,7 @@ class PublicManifest(Result):
     """Records, persons or groups; None unless the steward publishes them."""
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis."""
-    kept: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
 
 
@@ -310,7 +310,7 @@ class Manifest(Result):
     """SHA-256 of datasets of another run inside those of this run."""
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis, before checks and output."""
-    kept: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
@@ -345,7 +345,7 @@ class Manifest(Result):
             extensions=self.extensions,
             packages=self.packages,
             after=self.after,
-            kept=self.kept,
+            relations=self.relations,
             original_rows=self.n_units if config.output.publish_rows else None,
         )
 

@@ -58,12 +58,12 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
     assert 11 <= len(lines) <= 25
     longest = max(map(len, text.split()))  # a path
     assert max(map(len, lines)) <= max(80, longest)
-    told = " ".join(text.split())
-    places = [told.index(words) for words in (
+    screen = " ".join(text.split())
+    positions = [screen.index(words) for words in (
         "A person in the data:", "Anybody:", "Use:", "finding",
         "What to change: ", "files in ", "to release", " confidential: ", "--all",
     )]  # fmt: skip
-    assert places == sorted(places)
+    assert positions == sorted(positions)
     assert "424242" not in result.output
     assert result.exit_code == 3
     assert "--fail-on unclear: " in result.stderr
@@ -154,8 +154,8 @@ def test_without_installed_models(
 
 
 def test_version() -> None:
-    told = f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer\n"
-    assert call("--version").output == told
+    line = f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer\n"
+    assert call("--version").output == line
 
 
 def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
@@ -184,8 +184,8 @@ def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
 )
 def test_settings_are_keys_of_the_yaml(text: str, content: dict[str, object] | None) -> None:
     problems = Problems()
-    found = settings_in([text], problems)
-    assert (found, len(problems)) == (({}, 1) if content is None else (content, 0))
+    options = settings_in([text], problems)
+    assert (options, len(problems)) == (({}, 1) if content is None else (content, 0))
 
 
 def test_plan(folder: Path) -> None:
@@ -275,8 +275,8 @@ def test_former_commands_and_options_are_refused_with_the_new_ones() -> None:
     for name, new in FORMER.items():
         result = call(name, "x.yaml")
         assert (result.exit_code, f"is now 'synthesizer {new}'" in result.output) == (2, True)
-    told = call("run", "x", "--secret", "none").output
-    assert "'--secret' is now '--set random_key=VALUE'" in told
+    output = call("run", "x", "--secret", "none").output
+    assert "'--secret' is now '--set random_key=VALUE'" in output
 
 
 def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Path) -> None:

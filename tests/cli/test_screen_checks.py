@@ -1,4 +1,4 @@
-"""What the terminal says of risk: the same judgement as the report."""
+"""Risk on the terminal: the same verdict as in the report."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_two_faults_in_one_list_leave_what_is_around_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("foreign", "ours"),
+    ("foreign", "native"),
     [
         ({"cont_na": {"pay": ["-8"]}, "variables": {"pay": {"method": "norm"}}},
          {"variables": {"pay": {"missing": ["-8"], "method": "norm"}}}),
@@ -57,10 +57,10 @@ def test_two_faults_in_one_list_leave_what_is_around_it() -> None:
     ],
 )  # fmt: skip
 def test_arguments_of_synthpop_are_translated(
-    foreign: dict[str, Any], ours: dict[str, Any]
+    foreign: dict[str, Any], native: dict[str, Any]
 ) -> None:
     config = read_chain_config(foreign)
-    assert config == read_chain_config(ours)
+    assert config == read_chain_config(native)
     plain = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
     assert read_chain_config(plain) == config  # as a run writes and reads it
 
@@ -140,8 +140,8 @@ def test_any_mapping_gives_a_configuration_or_sentences(content: dict[str, Any])
 
 
 def test_keys_of_sections_may_be_written_with_dots() -> None:
-    said = {"output.overwrite": True, "checks.attacks.attempts": 50, "checks.suda": False}
-    config = read_config({"data": {"sample": "fair"}, "checks": {"cap": False}, **said})
+    dotted = {"output.overwrite": True, "checks.attacks.attempts": 50, "checks.suda": False}
+    config = read_config({"data": {"sample": "fair"}, "checks": {"cap": False}, **dotted})
     assert config.output.overwrite
     assert config.checks.attacks.attempts == 50
     assert not config.checks.suda.enabled

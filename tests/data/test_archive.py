@@ -1,4 +1,4 @@
-"""The archive gives back what it got, or says that it cannot."""
+"""The archive returns its content, or an error."""
 
 import contextlib
 import functools

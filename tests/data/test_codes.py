@@ -15,14 +15,14 @@ CODES = st.lists(st.integers(0, 60), max_size=30)
 
 @pytest.mark.parametrize("size", [61, 2**40])
 @settings(max_examples=40, deadline=None)
-@given(known=CODES, asked=st.lists(st.integers(-1, 60), max_size=30))
-def test_dictionary_numbers_distinct_codes_in_order(size, known, asked):
+@given(known=CODES, wanted=st.lists(st.integers(-1, 60), max_size=30))
+def test_dictionary_numbers_distinct_codes_in_order(size, known, wanted):
     dictionary = Dictionary(np.array(known, dtype=np.int64), size)
     expected = sorted(set(known))
     assert len(dictionary) == len(expected)
-    found = dictionary.find(np.array(asked, dtype=np.int64))
-    assert found.dtype == np.int64
-    assert found.tolist() == [expected.index(c) if c in expected else -1 for c in asked]
+    positions = dictionary.find(np.array(wanted, dtype=np.int64))
+    assert positions.dtype == np.int64
+    assert positions.tolist() == [expected.index(c) if c in expected else -1 for c in wanted]
 
 
 def mixed_table(n=200, seed=0):

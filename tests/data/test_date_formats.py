@@ -63,9 +63,9 @@ def test_a_code_of_equal_digits_beside_dates_is_a_missing_code(form, code):
 
 def test_codes_of_six_digits_are_no_dates():
     codes = [f"1101{k:02}" for k in range(1, 20)]  # districts of Beijing
-    ((_, found),) = infer_each(from_pandas(pd.DataFrame({"x": codes * 9})), {})
-    assert isinstance(found, Inferred)
-    assert found.variable.kind is not Kind.DATE
+    ((_, inferred),) = infer_each(from_pandas(pd.DataFrame({"x": codes * 9})), {})
+    assert isinstance(inferred, Inferred)
+    assert inferred.variable.kind is not Kind.DATE
 
 
 def test_declared_months_and_days_drawn_between_them():

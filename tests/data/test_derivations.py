@@ -74,11 +74,11 @@ BREAKS = [200, 500, 900]
 
 
 @pytest.mark.parametrize("as_number", [True, False])
-@pytest.mark.parametrize("lost", ["nobody", "both", "number"])
+@pytest.mark.parametrize("lost", ["none", "both", "number"])
 def test_groups_of_a_number(a, as_number, lost):
     """The groups may be codes or numbers, and be missing, or one group, where the number is."""
     codes = np.digitize(a, BREAKS)
-    empty = np.zeros(N, dtype=bool) if lost == "nobody" else np.arange(N) % 10 == 0
+    empty = np.zeros(N, dtype=bool) if lost == "none" else np.arange(N) % 10 == 0
     codes[empty] = 4 if lost == "both" else 0
     if as_number:
         target = column("g", np.where(codes == 4, np.nan, 5.0 * codes))
@@ -115,7 +115,7 @@ def test_groups_of_codes_that_are_numbers(a):
     [
         (23700, 23800, 4, 23750),  # 23,800 is a number of few records
         (23700, 23800, 5, 23800),
-        (17, 18, 1, 18),  # two digits are nobody's number
+        (17, 18, 1, 18),  # numbers of two digits identify no person
         (1230.7, 1230.8, 1, 1230.75),
     ],
 )
@@ -168,8 +168,8 @@ def test_a_second_missing_code_is_information(a, b):
     variable = Variable(name="t", kind=Kind.NUMERIC, decimals=0, missing=("", "-8"))
     target = Column(variable, np.where(states > 0, np.nan, a + b), states)
     holes = column("a", np.where(states > 0, np.nan, a))
-    found = suggest_derivations(Table([holes, column("b", b), target]))
-    assert found == {"a": "t - b"}  # t cannot be derived, a can: its single code says no more
+    derived = suggest_derivations(Table([holes, column("b", b), target]))
+    assert derived == {"a": "t - b"}  # t cannot be derived, a can: its single code adds nothing
 
 
 def test_inputs_before_the_target_win_and_cycles_are_broken(a, b):
@@ -229,8 +229,8 @@ def test_scores_of_many_items_and_sums_of_sums():
     assert suggest_derivations(Table([*columns, score])) == {"score": text}
     a, b, c, d = np.round(rng.gamma(1.5, 1000, (4, N)))
     sums = {"t": a + b + c + d, "s": a + b, "a": a, "b": b, "r": c + d, "c": c, "d": d}
-    found = suggest_derivations(Table([column(name, x) for name, x in sums.items()]))
-    assert found == {"t": "s + r", "s": "a + b", "r": "c + d"}
+    derived = suggest_derivations(Table([column(name, x) for name, x in sums.items()]))
+    assert derived == {"t": "s + r", "s": "a + b", "r": "c + d"}
 
 
 @pytest.mark.parametrize("has_times", [False, True])
@@ -243,8 +243,8 @@ def test_dates_plus_days_or_hours(text, part, has_times):
     days = rng.integers(1, 21, N).astype(float)
     end = Column(Variable(name="end", kind=Kind.DATE), admit + part * days - text.endswith("- 1"))
     start = Column(Variable(name="admit", kind=Kind.DATE), admit)
-    found = suggest_derivations(Table([start, column("t", days), end]))
-    assert found == ({"admit": "end + t"} if part < 0 else {"end": f"admit + {text}"})
+    derived = suggest_derivations(Table([start, column("t", days), end]))
+    assert derived == ({"admit": "end + t"} if part < 0 else {"end": f"admit + {text}"})
 
 
 def of_source(source, groups, labels="wxyz"):
@@ -253,7 +253,7 @@ def of_source(source, groups, labels="wxyz"):
 
 
 def test_nothing_follows_from_numbers_that_count_rows_or_persons():
-    """Files are sorted by treatment, region or death; that says nothing of a person."""
+    """Files are sorted by treatment, region or death; that reveals nothing about a person."""
     rng = np.random.default_rng(4)
     rows = np.arange(400)
     persons = rows // 5 + 1.0
@@ -286,8 +286,8 @@ def test_dates(a, b):
             column("days", died - born),
         ]
     )
-    found = suggest_derivations(table)
-    assert found == {"age": "year(died) - year(born)", "died": "born + days"}
+    derived = suggest_derivations(table)
+    assert derived == {"age": "year(died) - year(born)", "died": "born + days"}
 
 
 @pytest.mark.skipif(not SD2011.exists(), reason="needs the shared data")
@@ -303,7 +303,7 @@ def test_body_mass_index_of_social_diagnosis():
 
 
 def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_computed():
-    """A loan, its balance, what was repaid: errors of the balance would bend a small repayment."""
+    """A loan, its balance, what was repaid: an error of the balance distorts a small repayment."""
     rng = np.random.default_rng(5)
     loan = np.round(rng.gamma(3, 5000, N))
     repaid = np.round(loan * rng.beta(1, 9, N), 2)

@@ -42,8 +42,8 @@ def test_identifiers_are_numbered_and_never_kept(tmp_path):
     raw = _raw(tmp_path, "who,x\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(names)))
     table = encode(raw)
     repeated = _raw(tmp_path, "who\nzoe\nadam\nzoe\n", "repeated.csv")
-    said = {"who": Declaration(kind=Kind.ID)}
-    assert encode(repeated, said)["who"].data.tolist() == [1, 2, 1]
+    declared = {"who": Declaration(kind=Kind.ID)}
+    assert encode(repeated, declared)["who"].data.tolist() == [1, 2, 1]
     column = table["who"]
     assert column.data.tolist() == list(range(1, 31))
     assert "P0030" not in str(column.variable)

@@ -217,7 +217,7 @@ def test_problems_are_found_without_data(table, text, message):
         Expression.parse(text).condition(table)
 
 
-def test_all_problems_are_found_and_no_level_is_told(table):
+def test_all_problems_are_found_and_no_level_is_revealed(table):
     expression = Expression.parse("xx > 1 and MSP == 'q' and edu == 'hig' or yy + 1 > zz")
     problems = expression.problems(table.schema, condition=True)
     assert len(problems) == 5

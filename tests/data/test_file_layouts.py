@@ -27,8 +27,8 @@ def _text(*above: str, rows: list[list[str]] | None = None, delimiter: str = ","
     return (end.join([*above, *body]) + end).encode()
 
 
-def _cells(path: Path, **said: object) -> list[list[str]]:
-    raw = read_path(path, **said)  # type: ignore[arg-type]
+def _cells(path: Path, **options: object) -> list[list[str]]:
+    raw = read_path(path, **options)  # type: ignore[arg-type]
     return [list(row.values()) for row in raw.arrow.to_pylist()]
 
 
@@ -53,10 +53,10 @@ def test_the_row_of_names_is_found_and_can_be_named(tmp_path, content, row):
     assert raw.names == tuple(NAMES)
     assert raw.file_options["header_row"] == row
     assert _cells(tmp_path / "x.csv") == ROWS
-    said = {key: raw.file_options[key] for key in ("header_row", "comment", "quote")}
-    assert _cells(tmp_path / "x.csv", **said) == ROWS
+    options = {key: raw.file_options[key] for key in ("header_row", "comment", "quote")}
+    assert _cells(tmp_path / "x.csv", **options) == ROWS
     new = [f"v{k}" for k in range(4)]
-    assert read_path(tmp_path / "x.csv", **said, names=new).names == tuple(new)
+    assert read_path(tmp_path / "x.csv", **options, names=new).names == tuple(new)
 
 
 TRAILING = {
@@ -236,6 +236,6 @@ def test_feather_and_arrow_are_read_with_their_types(tmp_path, name):
         "mssql:///?odbc_connect=DRIVER%3Dx%3BPWD%3DSECRET",
     ],
 )  # fmt: skip
-def test_no_secret_of_an_address_is_shown(url):
+def test_no_password_of_an_address_is_shown(url):
     assert "SECRET" not in without_password(url)
     assert "***" in without_password(url)

@@ -110,7 +110,7 @@ def test_a_directory_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     assert (tmp_path / "out" / "manifest.json").read_text() == "old"
 
 
-def test_what_is_in_the_way_is_told_at_once(tmp_path):
+def test_obstacles_are_reported_at_once(tmp_path):
     """A directory that is no result, a file, and a name that leaves no room for a draft."""
     (tmp_path / "file").write_text("precious")
     for path, words in (
@@ -125,7 +125,7 @@ def test_what_is_in_the_way_is_told_at_once(tmp_path):
         check_file(tmp_path / ("x" * 300), overwrite=False)
 
 
-def test_one_process_writes_and_others_are_told(tmp_path):
+def test_one_process_writes_and_others_are_refused(tmp_path):
     with new_file(tmp_path / "a", overwrite=False) as work:
         for again in (write_result, lambda path, text: write_texts({path: text}, overwrite=False)):
             with pytest.raises(OutputError, match="another process is writing it now"):
@@ -171,9 +171,9 @@ def test_without_locks_of_the_system_a_left_over_is_named(tmp_path, monkeypatch)
     monkeypatch.setattr("fcntl.flock", refuse)
     write_texts({tmp_path / "a": "x"}, overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    place = tmp_path / ".b.partial"
-    place.mkdir()
-    (place / "lock").touch()
+    draft = tmp_path / ".b.partial"
+    draft.mkdir()
+    (draft / "lock").touch()
     with pytest.raises(OutputError, match=r"\.b\.partial .* if none is running, delete it"):
         write_texts({tmp_path / "b": "x"}, overwrite=False)
 

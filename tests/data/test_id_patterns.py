@@ -57,9 +57,9 @@ def test_identifiers_keep_their_form_and_none_is_the_data_s(name):
     assert len(set(many)) == len(many)
     assert not set(many) & set(texts)
     assert many[: len(texts)] == written
-    kept = json.dumps(pattern.storage)
-    assert IdPattern.of_storage(json.loads(kept)) == pattern
-    assert not any(text in kept for text in texts)
+    stored = json.dumps(pattern.storage)
+    assert IdPattern.of_storage(json.loads(stored)) == pattern
+    assert not any(text in stored for text in texts)
 
 
 def test_a_crowded_pattern_frees_its_digits_first_and_gets_further_ones():

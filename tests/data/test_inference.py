@@ -29,9 +29,9 @@ def _raw(folder: Path, **columns: Sequence[object]) -> RawTable:
     return read_path(path)
 
 
-def _one(folder: Path, values: Sequence[object], name: str = "x", **said: object) -> Variable:
+def _one(folder: Path, values: Sequence[object], name: str = "x", **options: object) -> Variable:
     raw = _raw(folder, **{name: values, "other": range(25)})
-    declared = {name: Declaration(**said)} if said else {}  # type: ignore[arg-type]
+    declared = {name: Declaration(**options)} if options else {}  # type: ignore[arg-type]
     return infer(raw, declared)[0].variable
 
 
@@ -77,8 +77,8 @@ GUESSES = [
 def test_guesses(tmp_path):
     for values, *expected in GUESSES:
         variable = _one(tmp_path, values)
-        found = [variable.kind, variable.missing, variable.decimals]
-        assert found == expected, values
+        guess = [variable.kind, variable.missing, variable.decimals]
+        assert guess == expected, values
 
 
 def test_names_of_identifiers(tmp_path):
@@ -188,8 +188,8 @@ def test_levels_of_ranges_and_scales_are_in_order(tmp_path):
     assert _one(tmp_path, ranges[::-1]).levels == tuple(ranges)
     assert _one(tmp_path, ["10", "9", "1"]).levels == ("1", "9", "10")
     assert _one(tmp_path, ["b", "a"]).levels == ("a", "b")
-    said = {"kind": Kind.CATEGORICAL, "missing": ("A1",)}
-    assert set(_one(tmp_path, ["A1", "01", "1.0", "B"], **said).levels) == {"01", "1.0", "B"}
+    options = {"kind": Kind.CATEGORICAL, "missing": ("A1",)}
+    assert set(_one(tmp_path, ["A1", "01", "1.0", "B"], **options).levels) == {"01", "1.0", "B"}
     assert _one(tmp_path, ["3+", "1", "2"]).levels == ("1", "2", "3+")
     assert _one(tmp_path, ["2-4", "1-3", "5+"]).kind is Kind.CATEGORICAL  # they overlap
     scales = ["muy malo, regular, bueno", "per niente, poco, molto", "gar nicht, sehr, etwas"]
@@ -206,12 +206,12 @@ def test_typed_sources_decide_first():
             "day": pd.to_datetime(["2020-01-01", "2020-02-02"] * 10),
         }
     )
-    found = {item.variable.name: item.variable for item in infer(from_pandas(frame))}
-    assert found["grade"].kind is Kind.ORDERED
-    assert found["grade"].levels == ("b", "a", "z")
-    assert found["flag"].levels == ("false", "true")
-    assert found["code"].kind is Kind.CATEGORICAL
-    assert (found["day"].kind, found["day"].decimals) == (Kind.DATE, 0)
+    variables = {item.variable.name: item.variable for item in infer(from_pandas(frame))}
+    assert variables["grade"].kind is Kind.ORDERED
+    assert variables["grade"].levels == ("b", "a", "z")
+    assert variables["flag"].levels == ("false", "true")
+    assert variables["code"].kind is Kind.CATEGORICAL
+    assert (variables["day"].kind, variables["day"].decimals) == (Kind.DATE, 0)
 
 
 DECLARED = [
@@ -226,11 +226,11 @@ DECLARED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "said", "kind"), DECLARED)
-def test_declarations(tmp_path, values, said, kind):
-    variable = _one(tmp_path, values, **said)
+@pytest.mark.parametrize(("values", "options", "kind"), DECLARED)
+def test_declarations(tmp_path, values, options, kind):
+    variable = _one(tmp_path, values, **options)
     assert variable.kind is kind
-    assert variable.levels == said.get("levels", variable.levels)
+    assert variable.levels == options.get("levels", variable.levels)
 
 
 WRONG = [
@@ -256,12 +256,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("values", "said", "message"), WRONG)
-def test_problems(tmp_path, values, said, message):
+@pytest.mark.parametrize(("values", "options", "message"), WRONG)
+def test_problems(tmp_path, values, options, message):
     with pytest.raises(DataError, match=message):
-        _one(tmp_path, values, **said)
+        _one(tmp_path, values, **options)
     with pytest.raises(DataError) as caught:  # the remedy is another where no cell may be empty
-        _one(tmp_path, values, every_row=True, **said)
+        _one(tmp_path, values, every_row=True, **options)
     assert "drop it" not in str(caught.value)
     assert "declare `missing`" not in str(caught.value)
 
@@ -278,10 +278,10 @@ def test_every_column_has_a_role_or_a_reason(tmp_path):
     raw = _raw(
         tmp_path, a=["", ""], person_id=[f"P{i % 50:03d}" for i in range(N)], day=dates, x=[1, 2]
     )
-    found = roles_of(raw, {}, drop=["x"])
-    assert (found.raw.names, {*found.dropped}) == (("day",), {"a", "person_id", "x"})
-    assert found.declared["day"].missing == ("late",)
-    assert found.looks.keys() == {"day", "a", "person_id"}
+    roles = roles_of(raw, {}, drop=["x"])
+    assert (roles.raw.names, {*roles.dropped}) == (("day",), {"a", "person_id", "x"})
+    assert roles.declared["day"].missing == ("late",)
+    assert roles.looks.keys() == {"day", "a", "person_id"}
     assert roles_of(raw, {}, repeats=True).raw.names == ("person_id", "day", "x")
     for every_row in (False, True):
         with pytest.raises(DataError, match="'a' ") as caught:
@@ -313,11 +313,11 @@ def test_all_problems_at_once_without_values(tmp_path):
     assert "data rows 31)" in str(caught.value) or "data row 31)" in str(caught.value)
 
 
-@pytest.mark.parametrize(("written", "said"), [("-8.0", "-8"), ("-8", "-8.0"), ("-8.00", "-8.0")])
-def test_a_code_is_found_however_its_zeros_are_written(tmp_path, written, said):
-    variable = _one(tmp_path, [1.5, 2.5, written, *range(20)], missing=(said,))
+@pytest.mark.parametrize(("written", "code"), [("-8.0", "-8"), ("-8", "-8.0"), ("-8.00", "-8.0")])
+def test_a_code_is_found_however_its_zeros_are_written(tmp_path, written, code):
+    variable = _one(tmp_path, [1.5, 2.5, written, *range(20)], missing=(code,))
     assert written in variable.missing
-    assert said == written or said not in variable.missing
+    assert code == written or code not in variable.missing
 
 
 def test_large_numbers_of_few_rows_are_amounts_and_no_codes():

@@ -100,11 +100,11 @@ def test_what_is_written_is_read_back(units, decimals, form):
     ],
 )
 def test_the_whole_column_decides(texts, delimiter, form):
-    found = find_format(pa.array(texts), delimiter)
-    assert (found, found.is_ambiguous) == (form, form.is_ambiguous)
+    number_format = find_format(pa.array(texts), delimiter)
+    assert (number_format, number_format.is_ambiguous) == (form, form.is_ambiguous)
 
 
-def test_a_doubtful_comma_is_said_and_can_be_declared():
+def test_a_doubtful_comma_is_noted_and_can_be_declared():
     frame = pd.DataFrame({"x": [f"{k},{k + 345}" for k in range(1, 90)]})
     (item,) = infer(from_pandas(frame))
     assert "decimals: 3" in item.doubt

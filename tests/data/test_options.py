@@ -51,20 +51,20 @@ class Zoo(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "code", "part"),
+    ("content", "prefix", "code", "part"),
     [
         ({"sise": 1}, "sise", "unknown_key", "'size'"),
         ({"size": "x"}, "size: ", "wrong_value", "a map or a list"),
         ({"pets": [{"kind": "dog"}]}, "pets.1.owner: ", "missing_key", "is needed"),
-        ({"random_key": "TOLD"}, "random_key", "wrong_value", "a whole number"),
+        ({"random_key": "HIDDEN"}, "random_key", "wrong_value", "a whole number"),
         ({"pets": [{"kind": "cat", "lifes": 3}]}, "pets.1.lifes: ", "unknown_key", "'lives'"),
     ],
 )
-def test_a_fault_has_its_place_its_code_and_a_remedy(content, place, code, part):
+def test_a_fault_has_its_place_its_code_and_a_remedy(content, prefix, code, part):
     with pytest.raises(ValidationError) as caught:
         Zoo.model_validate(content)
-    (found,) = sentences(Zoo, content, caught.value.errors(include_url=False))
-    assert found.startswith(place)
-    assert found.code == code
-    assert part in found
-    assert "TOLD" not in found
+    (sentence,) = sentences(Zoo, content, caught.value.errors(include_url=False))
+    assert sentence.startswith(prefix)
+    assert sentence.code == code
+    assert part in sentence
+    assert "HIDDEN" not in sentence

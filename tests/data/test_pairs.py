@@ -46,8 +46,8 @@ def test_any_source_passes_and_only_named_columns_are_looked_at():
     assert values_of(made["name"]) == ["d", "c", "b", "a"]
     numbered = pd.DataFrame({"person_id": range(100)})
     assert as_table(numbered, ["person_id"])["person_id"].variable.kind is Kind.NUMERIC
-    said = {"k": Declaration(kind=Kind.NUMERIC, missing=("2",)), "absent": Declaration()}
-    assert as_table(FRAME, ["k"], said)["k"].missing_state().tolist() == [0, 1, 1, 0]
+    declared = {"k": Declaration(kind=Kind.NUMERIC, missing=("2",)), "absent": Declaration()}
+    assert as_table(FRAME, ["k"], declared)["k"].missing_state().tolist() == [0, 1, 1, 0]
 
 
 def test_one_row_is_enough_and_none_is_not():
@@ -58,7 +58,7 @@ def test_one_row_is_enough_and_none_is_not():
             as_tables(one, other, ["k"])
 
 
-def test_all_problems_are_told_with_their_dataset():
+def test_all_problems_are_printed_with_their_dataset():
     numbers = pd.DataFrame({"pay": np.arange(40.0), "age": np.arange(40.0)})
     words = numbers.assign(pay=[f"secret {k}" for k in range(40)])
     words["age"] = words["pay"]
@@ -71,7 +71,7 @@ def test_all_problems_are_told_with_their_dataset():
         as_table([1, 2], ["k"])
 
 
-def test_categories_without_a_common_level_are_told():
+def test_categories_without_a_common_level_are_noted():
     codes = pd.DataFrame({"town": [f"0{k % 4}" for k in range(40)], "sex": ["f", "m"] * 20})
     other = codes.assign(town=[f"town {k % 4}" for k in range(40)])
     with pytest.raises(DataError, match="dataset 1: column 'town' has no level of the original"):
@@ -84,7 +84,7 @@ LEVELS = [*["a", "b"] * 20, *[""] * 20]
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "told"),
+    ("original", "made_values", "codes"),
     [
         (NUMBERS, ["N" if text == "" else text for text in NUMBERS], ("", "N")),
         (["-8" if text == "" else text for text in NUMBERS], NUMBERS, ("-8", "")),
@@ -97,17 +97,17 @@ LEVELS = [*["a", "b"] * 20, *[""] * 20]
         # a file without missing values, and a level that is no missing code
         (NUMBERS, [*map(str, range(40))], None),
         (LEVELS, ["c" if text == "" else text for text in LEVELS], None),
-        # too few to tell, and far more of one than of the other
+        # too few to decide, and far more of one than of the other
         (LEVELS[:45], ["N" if text == "" else text for text in LEVELS[:45]], None),
         (["N" if text == "" else text for text in LEVELS], ["a"] * 10 + [""] * 50, None),
     ],
 )
-def test_missing_values_written_in_two_ways_are_told(ours, theirs, told):
-    one, other = pd.DataFrame({"pay": ours}), pd.DataFrame({"pay": theirs})
-    declared = {"pay": Declaration(missing=("-8", ""))} if "-8" in ours else None
+def test_missing_values_written_in_two_ways_are_listed(original, made_values, codes):
+    one, other = pd.DataFrame({"pay": original}), pd.DataFrame({"pay": made_values})
+    declared = {"pay": Declaration(missing=("-8", ""))} if "-8" in original else None
     table, (made,) = as_tables(one, other, ["pay"], declared)
-    found = missing_otherwise(table, made, ["pay", "absent"])
-    assert found == ({"pay": told} if told else {})
+    differing = missing_otherwise(table, made, ["pay", "absent"])
+    assert differing == ({"pay": codes} if codes else {})
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_missing_values_written_in_two_ways_are_told(ours, theirs, told):
     ],
 )
 def test_a_level_is_read_as_the_original_writes_it(original, other, read):
-    ours, theirs = (pd.DataFrame({"x": texts * 6}, dtype=str) for texts in (original, other))
-    table, (made,) = as_tables(ours, theirs, ["x"], {"x": Declaration(kind=Kind.CATEGORICAL)})
+    frame, second = (pd.DataFrame({"x": texts * 6}, dtype=str) for texts in (original, other))
+    table, (made,) = as_tables(frame, second, ["x"], {"x": Declaration(kind=Kind.CATEGORICAL)})
     assert values_of(made["x"])[: len(read)] == read
-    assert written_otherwise(theirs, table) == (("x",) if read != other else ())
+    assert written_otherwise(second, table) == (("x",) if read != other else ())
 
 
 def test_a_file_that_pandas_wrote_has_the_figures_of_the_file_itself(tmp_path):
@@ -146,9 +146,9 @@ def test_a_file_that_pandas_wrote_has_the_figures_of_the_file_itself(tmp_path):
     anew = read_path(tmp_path / "anew.csv")  # its first column, the index, has no name
     assert anew.names == ("row_names", *people)
     assert not anew.texts[1].among(["01"]).any()
-    asked = {"keys": ["job"], "target": "sick"}
-    found, again = check(people, drawn, **asked), check(people, anew, **asked)
-    pd.testing.assert_frame_equal(found.risk.to_frame(), again.risk.to_frame())
-    pd.testing.assert_frame_equal(found.utility.to_frame(), again.utility.to_frame())
-    notes = set(again.risk.notes) - set(found.risk.notes)
+    options = {"keys": ["job"], "target": "sick"}
+    results, again = check(people, drawn, **options), check(people, anew, **options)
+    pd.testing.assert_frame_equal(results.risk.to_frame(), again.risk.to_frame())
+    pd.testing.assert_frame_equal(results.utility.to_frame(), again.utility.to_frame())
+    notes = set(again.risk.notes) - set(results.risk.notes)
     assert any(note.startswith("job, pay, sick:") for note in notes)

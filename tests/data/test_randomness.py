@@ -12,11 +12,11 @@ PATHS = (("draw", 1), ("draw", "1"), ("draw1",), (1, "draw"), ())
 
 def test_the_numbers_of_a_seed_stay_the_same_in_every_version_and_process():
     """Otherwise no run could be repeated from its manifest."""
-    found = [seed.generator("draw", 1).integers(1000, size=4).tolist() for seed in SEEDS[:3:2]]
-    assert found == [[14, 620, 213, 281], [202, 463, 887, 134]]
+    draws = [seed.generator("draw", 1).integers(1000, size=4).tolist() for seed in SEEDS[:3:2]]
+    assert draws == [[14, 620, 213, 281], [202, 463, 887, 134]]
 
 
-def test_seed_secret_and_every_name_decide():
+def test_seed_key_and_every_name_decide():
     states = [
         tuple(seed.generator(*path).bit_generator.state["state"].values())
         for seed in SEEDS
@@ -29,8 +29,8 @@ def test_seed_secret_and_every_name_decide():
     assert a == b
 
 
-def test_a_synthesis_within_another_keeps_the_secret():
-    children = [seed.child("half split", repeat) for seed in SEEDS for repeat in (0, 1)]
+def test_a_synthesis_within_another_keeps_the_key():
+    children = [seed.child("holdout", repeat) for seed in SEEDS for repeat in (0, 1)]
     assert len({child.entropy for child in children}) == len(children)
     assert [child.random_key for child in children[::2]] == [seed.random_key for seed in SEEDS]
 
@@ -38,7 +38,7 @@ def test_a_synthesis_within_another_keeps_the_secret():
 @pytest.mark.parametrize(
     "wrong", [{"entropy": -1}, {"entropy": MAX_SEED + 1}, {"random_key": "0f"}]
 )
-def test_what_is_no_seed_or_secret_is_refused_without_repeating_it(wrong):
+def test_what_is_no_seed_or_key_is_refused_without_repeating_it(wrong):
     with pytest.raises(ValueError, match="must be"):
         Seed(**{"entropy": 1, "random_key": KEY} | wrong)
     for key in (KEY.upper(), KEY + "\n", KEY[1:] + "g"):

@@ -152,8 +152,8 @@ def test_numbers_are_left_where_texts_are_asked_for():
     assert grouped["x"] is table["x"]
     assert grouped["z"] is table["z"]
     assert grouped["y"].variable.levels == ("a", "b")
-    (left,) = RareLevels(scope="text").left_notes(grouped)
-    assert "x (1 value), z (1 value)" in left
+    (note,) = RareLevels(scope="text").left_notes(grouped)
+    assert "x (1 value), z (1 value)" in note
 
 
 def test_a_word_of_one_person_among_numbers_is_blank():
@@ -175,17 +175,17 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     codes = {"income": {"missing": ["-8"]}}
     with pytest.warns(UserWarning, match="left out") as caught:
         made = Synthesizer(seed=1, checks=False, variables=codes).fit(frame).generate()[0]
-    said = " ".join(str(warning.message) for warning in caught)
+    warnings = " ".join(str(warning.message) for warning in caught)
     counted = ("'empty'", "60 levels of 'street'", "60 levels of 'job'", "region (1 value)")
-    assert all(text in said for text in counted)
-    assert "pole" not in said
+    assert all(text in warnings for text in counted)
+    assert "pole" not in warnings
     assert "empty" not in made
     assert set(made["street"]) == {"other"}
     assert made["job"].isna().all()  # a category of numbers cannot hold a word
     public = codes | {"street": {"public": True}, "job": {"public": True}}
     with pytest.warns(UserWarning, match="left out"):
-        kept = Synthesizer(seed=1, checks=False, variables=public).fit(frame).generate()[0]
-    assert kept["street"].nunique() > 30
+        drawn = Synthesizer(seed=1, checks=False, variables=public).fit(frame).generate()[0]
+    assert drawn["street"].nunique() > 30
 
 
 def test_whole_numbers_beside_blanked_levels_are_floats_as_pandas_has_them():

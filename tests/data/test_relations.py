@@ -15,7 +15,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def said(*columns: Column) -> list[str]:
+def sentences_of(*columns: Column) -> list[str]:
     return [relation.sentence for relation in find_relations(Table(columns))]
 
 
@@ -42,18 +42,18 @@ def test_orders_are_found(kind, rng):
         ],
     }.get(kind, lambda: [dates(name, x + part) for name, x in pair])()  # fmt: skip
     noise = numeric("noise", rng.integers(0, 700, N))
-    assert said(*columns, noise) == ["high >= low in all rows"]
+    assert sentences_of(*columns, noise) == ["high >= low in all rows"]
 
 
 def test_orders_that_follow_are_left_out(rng):
-    """Of a chain its links are told; parts of a computed total are below it anyway."""
+    """Of a chain its links are listed; parts of a computed total are below it anyway."""
     a, b, c = (rng.integers(0, 99, N).astype(float) for _ in range(3))
     chain = [numeric("a", a), numeric("b", a + b), numeric("c", a + b + c)]
-    assert said(*chain) == ["b >= a in all rows", "c >= b in all rows"]
+    assert sentences_of(*chain) == ["b >= a in all rows", "c >= b in all rows"]
     d = numeric("d", rng.integers(0, 99, N))
     parts = [numeric("a", a), numeric("b", b), numeric("c", c), d]
     total = numeric("total", a + b + c + d.data)
-    assert said(*parts, total) == ["total = a + b + c + d"]
+    assert sentences_of(*parts, total) == ["total = a + b + c + d"]
 
 
 @pytest.mark.parametrize("n_distinct", [N, 40])
@@ -68,7 +68,7 @@ def test_accidents_are_no_relations(n_distinct, rng):
         numeric("age", rng.integers(0, 90, N)),
         numeric("pay", rng.integers(88, 9000, N)),
     ]
-    assert said(*columns) == []
+    assert sentences_of(*columns) == []
 
 
 def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng):
@@ -81,7 +81,7 @@ def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng):
         coded("town", town, [f"t{i}" for i in range(60)]),
         numeric("inhabitants", 1000 + 37 * (town * 7 % 61)),
     ]
-    assert set(said(*columns)) == {
+    assert set(sentences_of(*columns)) == {
         "state follows from county",
         "county follows from town",
         "county_name follows from county",
@@ -95,8 +95,8 @@ def test_rare_codes_under_one_name_need_no_label_of_their_own(rng):
     levels = [*(f"t{i}" for i in range(20)), "other"]
     town = coded("town", np.minimum(town, 20), levels)
     assert find_relations(Table([county, town])) == ()
-    found = find_relations(Table([county, town]), joined="other")
-    assert found == (Relation("follows", "town", "county"),)
+    relations = find_relations(Table([county, town]), joined="other")
+    assert relations == (Relation("follows", "town", "county"),)
 
 
 def test_numbers_with_a_text_each_are_codes(rng):
@@ -179,8 +179,8 @@ def test_blanks_follow_from_an_earlier_level_or_blank(rng):
 def test_rules_name_levels_of_several_rows_only(rng):
     work = rng.integers(0, 3, N)
     work[:3] = 3
-    asked = coded("asked", np.where(work > 0, 2, rng.integers(0, 2, N)), "ab", [""])
-    (relation,) = find_relations(Table([coded("work", work, ["yes", "no", "ret", "odd"]), asked]))
+    hours = coded("hours", np.where(work > 0, 2, rng.integers(0, 2, N)), "ab", [""])
+    (relation,) = find_relations(Table([coded("work", work, ["yes", "no", "ret", "odd"]), hours]))
     assert relation.text == "work in ['no', 'ret']"
 
 

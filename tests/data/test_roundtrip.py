@@ -68,8 +68,8 @@ ENCODED = [(text, "utf-8") for text in CASES] + [(UMLAUTS, "latin-1"), (UMLAUTS,
 def test_small_files_byte_for_byte(tmp_path, text, encoding):
     path = tmp_path / "in.csv"
     path.write_bytes(text.encode(encoding))
-    said = {} if encoding == "utf-8" else {"encoding": encoding}
-    assert _back(path, tmp_path / "out.csv", **said) == text.encode(encoding)
+    options = {} if encoding == "utf-8" else {"encoding": encoding}
+    assert _back(path, tmp_path / "out.csv", **options) == text.encode(encoding)
 
 
 _cell = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\ufeff"), max_size=6)
@@ -151,12 +151,12 @@ def test_frames_come_back_with_their_types():
     ):
         raw = from_pandas(frame.set_index(frame["int"] + 7))
     layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
-    for name in ("ordered", "codes"):  # levels that do not occur are not told
+    for name in ("ordered", "codes"):  # levels that do not occur are not stored
         frame[name] = frame[name].cat.remove_unused_categories()
     pd.testing.assert_frame_equal(to_frame(encode(raw), layout), frame)
 
 
-def test_an_index_that_looks_like_data_is_told():
+def test_an_index_that_looks_like_data_is_noted():
     frame = _frame()
     for same in (frame, frame[::-1], frame[frame["int"] > 5].sort_values("int")):
         from_pandas(same)  # warnings are errors here
@@ -239,13 +239,13 @@ def _through(door: str, folder: Path) -> RawTable:
 
 @pytest.mark.parametrize("door", ["plain", "quoted", "pandas", "parquet", "sql"])
 def test_a_column_is_the_same_by_every_door(door, tmp_path):
-    found = {item.variable.name: item.variable for item in infer(_through(door, tmp_path))}
-    assert {name: variable.kind for name, variable in found.items()} == {
+    variables = {item.variable.name: item.variable for item in infer(_through(door, tmp_path))}
+    assert {name: variable.kind for name, variable in variables.items()} == {
         "income": Kind.NUMERIC, "age": Kind.NUMERIC, "score": Kind.NUMERIC, "zip": Kind.CATEGORICAL,
         "sex": Kind.CATEGORICAL, "day": Kind.DATE, "case": Kind.ID, "visits": Kind.CATEGORICAL,
         "town": Kind.CATEGORICAL,
     }  # fmt: skip
-    assert found["income"].missing == ("N",)
+    assert variables["income"].missing == ("N",)
 
 
 def test_incomes_of_one_person_do_not_leave_a_frame_of_texts():

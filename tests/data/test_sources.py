@@ -291,14 +291,14 @@ WESTERN = TEXT.replace("Łódź", "Málaga")
     ],
 )
 def test_encodings_that_are_found_read_the_file(content, name, marked, sure, tmp_path):
-    found = find_encoding(pa.py_buffer(content), "people.csv")
-    assert (found.name, found.is_marked, found.is_sure) == (name, marked, sure)
+    guess = find_encoding(pa.py_buffer(content), "people.csv")
+    assert (guess.name, guess.is_marked, guess.is_sure) == (name, marked, sure)
     if len(content) < 1_000_000:
         path = tmp_path / "people.csv"
         path.write_bytes(content)
-        said = None if marked else found.name
-        assert read_path(path, encoding=said).arrow.column(0)[0].as_py()[-1] in "1r"
-    # a control: what is not marked is not read without being told
+        encoding = None if marked else guess.name
+        assert read_path(path, encoding=encoding).arrow.column(0)[0].as_py()[-1] in "1r"
+    # a control: an unmarked encoding must be declared
     if not marked and len(content) < 1_000_000:
         with pytest.raises(DataError, match=f"set `encoding: {name}`"):
             read_path(path)

@@ -1,4 +1,4 @@
-"""Formulas in cells: which texts run, that a safe file reads back, that the steward is told."""
+"""Formulas in cells: which texts run, that a safe file reads back, the note for the steward."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def test_texts_that_a_spreadsheet_runs_and_others(text):
 
 
 @given(st.lists(st.text(alphabet="'=-x1 \t", max_size=4), unique=True))
-def test_safe_texts_are_told_apart_and_do_not_run(texts):
+def test_safe_texts_are_distinct_and_do_not_run(texts):
     safe = safe_texts(texts)
     assert len({*safe}) == len(texts)
     assert not are_formulas(safe).any()
@@ -65,7 +65,7 @@ def cells(path):
         return [row["job"] for row in csv.DictReader(file)]
 
 
-def test_the_steward_is_told_and_texts_are_made_safe_on_request(config, tmp_path):
+def test_formulas_are_noted_and_texts_are_made_safe_on_request(config, tmp_path):
     plain = run(read_config(config()))
     drawn = [cell for path in plain.datasets for cell in cells(path)]
     count = sum(cell in (JOBS[0], JOBS[2]) for cell in drawn)

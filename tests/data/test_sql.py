@@ -75,7 +75,7 @@ def test_a_missing_file_is_not_created(tmp_path):
 def test_errors_name_their_kind_and_what_is_not_there(file, monkeypatch):
     url = f"sqlite:///{file}"
     for address, query, words in (
-        (url, "select * from nobody", r"\(there is no nobody\); check the URL"),
+        (url, "select * from absent", r"\(there is no absent\); check the URL"),
         (url, "select sex from people", "there is no sex"),
         (url, "select * from people where age > 9", "at least 2"),
         ("not a url", "select 1", "check the URL"),

@@ -49,12 +49,12 @@ def test_one_blas_thread_holds_whoever_was_first():
 
 def test_a_product_is_the_same_in_every_thread():
     rng = np.random.default_rng(1)
-    left = rng.normal(size=(2_019, 430)).astype(np.float32)
-    right = rng.normal(size=(2_019, 2)).astype(np.float32)
+    matrix = rng.normal(size=(2_019, 430)).astype(np.float32)
+    factor = rng.normal(size=(2_019, 2)).astype(np.float32)
 
     @one_blas_thread()
     def product() -> bytes:
-        return (left.T @ right).tobytes()
+        return (matrix.T @ factor).tobytes()
 
     here = product()
     with ThreadPoolExecutor(2) as pool:

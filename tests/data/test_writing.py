@@ -52,8 +52,8 @@ def test_csv_to_parquet_and_back(tmp_path):
     write(encode(raw).select(["b"]), tmp_path / "b.csv", raw.layout)  # a part of the columns
     assert (tmp_path / "b.csv").read_text() == "b\n1\n2\n"
     forms = [("parquet", None), ("sql", None), ("sql", "parquet")]
-    found = [suffix(Layout(form=form, names=()), *filter(None, [to])) for form, to in forms]
-    assert found == [".parquet", ".csv", ".parquet"]
+    suffixes = [suffix(Layout(form=form, names=()), *filter(None, [to])) for form, to in forms]
+    assert suffixes == [".parquet", ".csv", ".parquet"]
     for form in ("csv", "parquet"):
         with pytest.raises(OutputError, match="cannot be written"):
             write(table, tmp_path / "none" / "a", layout, format=form)
@@ -92,7 +92,7 @@ def test_rounding_and_negative_zero():
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path, ordered):
-    """A typed file would tell a level of one confidential person without any record."""
+    """A typed file would reveal a level of one confidential person without any record."""
     labels = ["low", "SECRET", "high", None]
     frame = pd.DataFrame(
         {"pay": pd.Categorical(labels, ["low", "SECRET", "high"], ordered=ordered)}

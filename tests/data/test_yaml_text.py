@@ -25,7 +25,7 @@ def test_labels_stay_text():
         ("a: !!int x", "cannot be read"), ("a: \x01", "not valid YAML"),
     ],
 )  # fmt: skip
-def test_bad_text_is_told(text, words):
+def test_bad_text_is_refused(text, words):
     with pytest.raises(ConfigError) as caught:
         parse_yaml(text, origin="run.yaml")
     assert words in str(caught.value)

@@ -57,8 +57,8 @@ YEARS = range(1990, 1994)
 
 QUIET = {"report": False, "codebook": False}
 
-# What the checks of a run do not switch on by themselves.
-ASKED: dict[str, Any] = {
+# Checks that a run does not switch on by itself.
+OPTIONAL: dict[str, Any] = {
     "keys": ["sex", "region"],
     "target": "marital",
     "three_way": True,
@@ -139,7 +139,7 @@ def extension(folder: Path) -> dict[str, Any]:
 def measures(folder: Path) -> dict[str, Any]:
     """Every measure of a table: all that is on, and all that has to be asked for."""
     persons_frame(120).drop(columns="person_id").to_csv(folder / "measures.csv", index=False)
-    return {"weights": "age", "checks": ASKED}
+    return {"weights": "age", "checks": OPTIONAL}
 
 
 def genetic(folder: Path) -> dict[str, Any]:
@@ -165,7 +165,7 @@ CASES: tuple[Callable[[Path], dict[str, Any]], ...] = (
 
 
 def results(folder: Path, workers: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of every dataset and figure, and what an error says."""
+    """Yield name and bytes of every dataset and figure, and the message of an error."""
     for case in CASES:
         content = {
             "data": {"path": f"{case.__name__}.csv"},
@@ -175,8 +175,8 @@ def results(folder: Path, workers: int) -> Iterator[tuple[str, bytes]]:
             "workers": workers,
         }
         path = write_yaml(folder / f"{case.__name__}.yaml", content | case(folder))
-        place = run(path).directory
-        for file in sorted([*place.glob("*.csv"), place / "checks.json"]):
+        directory = run(path).directory
+        for file in sorted([*directory.glob("*.csv"), directory / "checks.json"]):
             yield f"{case.__name__}/{file.name}", file.read_bytes()
 
 
@@ -207,10 +207,10 @@ def expected(folder: Path) -> dict[str, bytes]:
     with pytest.MonkeyPatch.context() as patch:
         wrapped = {key: replace(MEASURES[key], compute=seen(key)) for key in MEASURES}
         patch.setattr(checks, "MEASURES", wrapped)
-        found = dict(results(folder, 1))
+        results_of_one = dict(results(folder, 1))
     assert computed == set(MEASURES)
     assert drawn_by(folder) == set(REGISTRY.names)
-    return found
+    return results_of_one
 
 
 def drawn_by(folder: Path) -> set[str]:
@@ -227,14 +227,14 @@ def test_no_backend_changes_a_byte(
     backend: str, workers: int, more: dict[str, Any], folder: Path, expected: dict[str, bytes]
 ) -> None:
     with parallel_config(backend=backend, **more):
-        found = dict(results(folder, workers))
-    assert found.keys() == expected.keys()
-    assert [name for name in found if found[name] != expected[name]] == []
+        made = dict(results(folder, workers))
+    assert made.keys() == expected.keys()
+    assert [name for name in made if made[name] != expected[name]] == []
 
 
 @FORKS
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
-def test_an_error_says_the_same_wherever_it_is_raised(backend: str, folder: Path) -> None:
+def test_an_error_is_the_same_wherever_it_is_raised(backend: str, folder: Path) -> None:
     config = measures(folder) | {
         "data": {"path": "measures.csv"},
         "output": {"directory": "error"},
@@ -242,12 +242,12 @@ def test_an_error_says_the_same_wherever_it_is_raised(backend: str, folder: Path
         "checks": False,
         "forbid": [f"sex == 'f' and region == '{name}'" for name in ("north", "south", "west")],
     }
-    path, said = write_yaml(folder / "error.yaml", config), []
+    path, errors = write_yaml(folder / "error.yaml", config), []
     for workers in (1, 2):
         with parallel_config(backend=backend), pytest.raises(RuleError) as caught:
             run(path, overrides={"workers": workers})
-        said.append((caught.value.problems, caught.value.__notes__))
-    assert said[0] == said[1]
+        errors.append((caught.value.problems, caught.value.__notes__))
+    assert errors[0] == errors[1]
 
 
 def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.commands import call, write_yaml
-from tests.plan.sources import GOOD, SECRET, text_of
+from tests.plan.sources import GOOD, HIDDEN, text_of
 
 
-def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str = "run") -> str:
-    """Run a command on bad input and return what it says."""
+def output_of(folder: Path, config: dict[str, Any], data: str | bytes, command: str = "run") -> str:
+    """Run a command on bad input and return its output."""
     raw = data if isinstance(data, bytes) else data.encode()
     (folder / "data.csv").write_bytes(raw)
     full = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "seed": 1} | config
@@ -22,24 +22,24 @@ def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str =
     result = call(command, path)
     assert result.exit_code == 2, result.output
     assert "Traceback" not in result.output
-    assert SECRET not in result.output
+    assert HIDDEN not in result.output
     assert sorted(entry.name for entry in folder.iterdir()) == before
     return result.output
 
 
 DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {
-    "one row": (f"a,b\n{SECRET},1\n", ["1 data row", "at least 2"]),
-    "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["columns 1, 3", "same name"]),
+    "one row": (f"a,b\n{HIDDEN},1\n", ["1 data row", "at least 2"]),
+    "column twice": (f"a,b,a\n{HIDDEN},1,2\n{HIDDEN},2,3\n", ["columns 1, 3", "same name"]),
     "infinite": (text_of(age=["inf", *GOOD["age"][1:]]), ["'age'", "infinite", "row 1", "missing"]),
     "mixed types": (
-        text_of(pay=[*GOOD["pay"][:-1], SECRET]),
+        text_of(pay=[*GOOD["pay"][:-1], HIDDEN]),
         ["'pay'", "mixes numbers with text", "row 60", "missing"],
     ),
 }
 
 
 @pytest.mark.parametrize("case", DATA_CASES)
-def test_problems_of_configuration_and_data_are_told_in_one_go(case: str, tmp_path: Path) -> None:
+def test_problems_of_configuration_and_data_are_printed_together(case: str, tmp_path: Path) -> None:
     data, words = DATA_CASES[case]
     config = {
         "m": 0,
@@ -48,17 +48,17 @@ def test_problems_of_configuration_and_data_are_told_in_one_go(case: str, tmp_pa
         "checks": {"keys": ["sex"], "target": "sex"},
         "default_method": "carrt",
     }
-    output = told(tmp_path, config, data)
+    output = output_of(tmp_path, config, data)
     for word in [*words, "m: ", "'rows'", "'crat'", "also a key", "'carrt'"]:
         assert word in output
-    assert told(tmp_path, config, data, "plan") == output
+    assert output_of(tmp_path, config, data, "plan") == output
 
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
-    output = told(tmp_path, {"output": {"directory": "data.csv/out"}}, text_of())
+    output = output_of(tmp_path, {"output": {"directory": "data.csv/out"}}, text_of())
     assert "data.csv" in output
     assert "directory" in output
-    output = told(tmp_path, {"output": {"directory": "run.yaml"}}, text_of())
+    output = output_of(tmp_path, {"output": {"directory": "run.yaml"}}, text_of())
     assert "run.yaml" in output
     assert "another directory" in output
 
@@ -100,7 +100,7 @@ def test_generate_from_a_bad_model_or_into_a_bad_place(tmp_path: Path) -> None:
     for words in ([short], [tmp_path / "absent.syn"], [model, "--rows", 0], [model, "-m", 0]):
         result = call("generate", *words, "-o", tmp_path / "out")
         assert result.exit_code == 2, (words, result.output)
-        assert SECRET not in result.output
+        assert HIDDEN not in result.output
         assert not (tmp_path / "out").exists()
 
 
@@ -108,7 +108,7 @@ CONSTANT = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "m": 2
 
 
 def test_a_pipe_is_no_input(tmp_path: Path) -> None:
-    """Whoever reads one may wait for ever."""
+    """A program that reads one may wait for ever."""
     (tmp_path / "data.csv").write_text(text_of(sex=["f", "m"] * 30))
     pipe, config = tmp_path / "pipe.json", write_yaml(tmp_path / "run.yaml", CONSTANT)
     os.mkfifo(pipe)

@@ -58,9 +58,9 @@ def read(*words: object, exit_code: int = 0) -> dict[str, Any]:
 def test_the_screen_has_the_verdict_first(folder: Path) -> None:
     result = call(*files(folder), *KNOWN)
     assert result.exit_code == 0, result.output
-    places = [result.output.index(words) for words in ("A person in the data:", "Anybody:", "Use:")]
-    assert places == sorted(places)
-    assert places[0] == 0
+    starts = [result.output.index(words) for words in ("A person in the data:", "Anybody:", "Use:")]
+    assert starts == sorted(starts)
+    assert starts[0] == 0
     copied = files(folder, "original.csv")
     refused = call(*copied, *KNOWN, "--only", "risk", "--fail-on", "fail")
     assert refused.exit_code == 3
@@ -74,37 +74,37 @@ def test_the_screen_has_the_verdict_first(folder: Path) -> None:
 
 def test_a_control_adds_what_the_release_adds(folder: Path) -> None:
     words = [*files(folder, "sample.parquet"), *KNOWN, "--control", folder / "control.csv"]
-    found = read(*words, "--set", "differential_confidentiality.by=sex")
-    main = found["results"]["risk"]["scenarios"][0]
+    content = read(*words, "--set", "differential_confidentiality.by=sex")
+    main = content["results"]["risk"]["scenarios"][0]
     assert main["differential"]["worst_group"]["by"] == "sex"
-    attacks = found["results"]["risk"]["attacks"]["attacks"]
+    attacks = content["results"]["risk"]["attacks"]["attacks"]
     assert len(attacks) == 4
     assert all(each["asked"] == 5000 >= each["n"] > 0 for each in attacks)
-    assert found["results"]["utility"]["further"]["unseen"]
-    assert found["verdict"]["lines"][0]["word"] == "fail"  # all of it are records of the original
+    assert content["results"]["utility"]["further"]["unseen"]
+    assert content["verdict"]["lines"][0]["word"] == "fail"  # all of it are records of the original
     without = read(*words, "--set", "attacks=false")
     assert without["results"]["risk"]["attacks"] is None
 
 
-def test_json_is_the_same_and_secret(folder: Path, tmp_path: Path) -> None:
+def test_json_is_the_same_and_private(folder: Path, tmp_path: Path) -> None:
     words = [*files(folder, "made.csv", "sample.parquet"), *KNOWN, "--set", "seed=2"]
     words += ["--set", "groups={age: [20, 40]}", "--set", "three_way=true"]
     words += ["--set", "inference={sensitive: sex, public: [age, region], groups: {age: 4}}"]
     out = tmp_path / "found.json"
-    found = read(*words, "-o", out)
-    assert json.loads(out.read_text()) == found
+    content = read(*words, "-o", out)
+    assert json.loads(out.read_text()) == content
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert found["confidential"]
-    assert found["seed"] == 2
-    assert [entry["name"] for entry in found["files"]] == [str(path) for path in words[1:4]]
-    assert [len(entry["sha256"]) for entry in found["files"]] == [64] * 3
-    risk, use = found["results"]["risk"], found["results"]["utility"]
+    assert content["confidential"]
+    assert content["seed"] == 2
+    assert [entry["name"] for entry in content["files"]] == [str(path) for path in words[1:4]]
+    assert [len(entry["sha256"]) for entry in content["files"]] == [64] * 3
+    risk, use = content["results"]["risk"], content["results"]["utility"]
     (main,) = risk["scenarios"]
     assert [row["m"] for row in main["cap"]["synthetic"] if row["subset"] == "all"] == [1, 2]
     assert main["scenario"]["groups"] == {"age": [20.0, 40.0]}
     assert risk["inference"][0]["sensitive"] == "sex"
     assert typed(UtilityResult, use).tables.of_order(3)
-    assert found["results"]["failed"] == {}
+    assert content["results"]["failed"] == {}
     before = out.read_bytes()
     assert "exists already" in call(*words, "-o", out).output
     assert call(*files(folder), "--keys", "x", "-o", out, "--overwrite").exit_code == 2
@@ -122,17 +122,17 @@ def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for shown in ("<h1>Synthetic data from", "Use: ", "elemam", "near copies"):
         assert shown in text
-    # nothing is known of its models: no advice on them, no seed, no chain
-    for words_of_runs in ("min_leaf", "visit_sequence", "Secret of the draws", "The chain"):
+    # without its models there is no advice on them, no seed, no chain
+    for words_of_runs in ("min_leaf", "visit_sequence", "Key for exact repetition", "The chain"):
         assert words_of_runs not in text
 
 
 def test_a_run_is_what_its_own_checks_found(folder: Path) -> None:
     words = [*files(folder, "out"), "--config", folder / "run.yaml"]
-    found = read(*words, "--set", "seed=3")
+    content = read(*words, "--set", "seed=3")
     run = json.loads((folder / "out" / "checks.json").read_text())
     first = {(f["place"], f["key"]): f["value"] for f in run["figures"]}
-    again = {(f["place"], f["key"]): f["value"] for f in found["figures"]}
+    again = {(f["place"], f["key"]): f["value"] for f in content["figures"]}
     assert again == first
     assert "propensity score by cart" not in call(*words, "--all").output
     limits = ["--set", "limits.cap=0.0", "--set", "limits.nearer_share=0.1"]
@@ -155,11 +155,11 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
     }
     content = {"data": {"path": "original.csv"}, "checks": checks, "limits": {"cap": 0.0}}
     config = write_yaml(folder / "more.yaml", content)
-    found = read(*files(folder), "--config", config, "--only", "risk", exit_code=3)
-    first, second = found["results"]["risk"]["scenarios"]
+    content = read(*files(folder), "--config", config, "--only", "risk", exit_code=3)
+    first, second = content["results"]["risk"]["scenarios"]
     assert (first["tcap"]["tau"], first["identity"]) == (0.7, None)
     assert second["scenario"]["target"] == "marital"
-    assert len(found["exceeded"]) == 2  # of both scenarios
+    assert len(content["exceeded"]) == 2  # of both scenarios
     words = ["--target", "marital", "--set", "checks.tau=0.9", "--set", "scenarios=[]"]
     words += ["--set", "limits.cap=1", "--keys", "'sex', age"]
     (main,) = read(*files(folder), "--config", config, *words)["results"]["risk"]["scenarios"]
@@ -179,7 +179,7 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
         (["--out", "page.txt"], ["page.txt must be named .html"]),
     ],
 )  # fmt: skip
-def test_bad_words_are_told_at_once_by_their_keys(
+def test_bad_words_are_refused_at_once_by_their_keys(
     folder: Path, words: list[str], expected: list[str]
 ) -> None:
     result = call(*files(folder), *words)
@@ -203,11 +203,11 @@ def test_bad_files_are_errors(folder: Path, tmp_path: Path) -> None:
 def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_path: Path) -> None:
     original = tmp_path / "original.json"
     original.write_bytes((folder / "original.csv").read_bytes())
-    for kept in (folder / "out" / "manifest.json", folder / "run.yaml", original):
-        before = kept.read_bytes()
-        asked = [*files(folder, "out"), "--config", folder / "run.yaml", "--control", original]
-        assert call(*asked, "-o", kept, "--overwrite").exit_code == 2
-        assert kept.read_bytes() == before
+    for source in (folder / "out" / "manifest.json", folder / "run.yaml", original):
+        before = source.read_bytes()
+        options = [*files(folder, "out"), "--config", folder / "run.yaml", "--control", original]
+        assert call(*options, "-o", source, "--overwrite").exit_code == 2
+        assert source.read_bytes() == before
     same = call(*files(folder), *KNOWN, "--control", folder / "original.csv")
     assert same.exit_code == 2
     assert "is one of the other files" in same.output

@@ -10,7 +10,7 @@ from tests.end_to_end.commands import call, persons_config
 
 
 def test_a_run_and_a_saved_model_give_datasets_with_a_codebook(tmp_path: Path) -> None:
-    """The size of the original is not told when more or fewer records were drawn."""
+    """The size of the original is not released when more or fewer records were drawn."""
     labels = {"label": "Income per year", "unit": "EUR", "level_labels": {-8: "refused"}}
     variables = {"income": {"missing": ["-8"], **labels}}
     config = persons_config(tmp_path, 300, m=2, checks=False, variables=variables)
@@ -23,14 +23,14 @@ def test_a_run_and_a_saved_model_give_datasets_with_a_codebook(tmp_path: Path) -
     for name in ("codebook.html", "codebook.json"):
         assert stat.S_IMODE((out / name).stat().st_mode) == data_mode
         assert (again / name).read_bytes() == (out / name).read_bytes()
-    found = json.loads((out / "codebook.json").read_text(encoding="utf-8"))
-    income = next(own for own in found["variables"] if own["name"] == "income")
+    codebook = json.loads((out / "codebook.json").read_text(encoding="utf-8"))
+    income = next(each for each in codebook["variables"] if each["name"] == "income")
     assert (income["label"], income["unit"]) == ("Income per year", "EUR")
     assert {code["code"]: code["label"] for code in income["missing"]} == {"-8": "refused"}
     drawn = tmp_path / "drawn"
     assert call("fit", config, "-o", tmp_path / "model", "-q").exit_code == 0
     assert call("generate", tmp_path / "model", "--rows", 77, "-o", drawn, "-q").exit_code == 0
     assert call("codebook", drawn, "-o", tmp_path / "book").exit_code == 0
-    found = json.loads((tmp_path / "book" / "codebook.json").read_text(encoding="utf-8"))
-    assert (found["datasets"]["rows"], found["analysis"]["n"]) == ([77], None)
-    assert "300" not in json.dumps(found["analysis"])
+    codebook = json.loads((tmp_path / "book" / "codebook.json").read_text(encoding="utf-8"))
+    assert (codebook["datasets"]["rows"], codebook["analysis"]["n"]) == ([77], None)
+    assert "300" not in json.dumps(codebook["analysis"])

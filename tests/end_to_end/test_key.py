@@ -55,12 +55,12 @@ def test_a_run_says_how_many_with_its_settings_it_replaced(tmp_path: Path) -> No
         where = {"directory": str(tmp_path / "out"), "overwrite": True}
         made = run(config, overrides={"output": where, **change})
         counts.append(made.manifest.earlier_runs)
-        told = [note for note in made.new_notes if "vary from run to run" in note]
-        assert [f"run {counts[-1] + 1} " in note for note in told] == [True] * (counts[-1] > 0)
+        notes = [note for note in made.new_notes if "vary from run to run" in note]
+        assert [f"run {counts[-1] + 1} " in note for note in notes] == [True] * (counts[-1] > 0)
     assert counts == [0, 1, 2, 2, 0, 0]
 
 
-def test_every_run_draws_a_secret_and_repeats_from_its_manifest(tmp_path: Path) -> None:
+def test_every_run_draws_a_key_and_repeats_from_its_manifest(tmp_path: Path) -> None:
     one, other = (run(config_for(tmp_path, out)) for out in ("out", "other"))
     assert str(one.manifest.random_key) not in repr(one)  # which a notebook shows
     assert hashes(one.directory) != hashes(other.directory)
@@ -81,14 +81,14 @@ def test_every_run_draws_a_secret_and_repeats_from_its_manifest(tmp_path: Path) 
     assert hashes(unlike.directory) != hashes(one.directory)
 
 
-def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path) -> None:
+def test_without_a_key_the_seed_decides_and_a_note_is_printed(tmp_path: Path) -> None:
     config = config_for(tmp_path, random_key="none", checks=False)
     result = call("run", config)
     first = hashes(tmp_path / "out")
     assert "it contains the random key" not in result.output
     assert manifest_in(tmp_path / "out")["random_key"] == "none"
-    for place in (result.output, *manifest_in(tmp_path / "out")["notes"]):
-        assert "reproducible from the seed alone" in place
+    for text in (result.output, *manifest_in(tmp_path / "out")["notes"]):
+        assert "reproducible from the seed alone" in text
     assert (
         call("run", config_for(tmp_path, "b", checks=False), "--set", "random_key=none").exit_code
         == 0
@@ -100,7 +100,7 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
     assert hashes(tmp_path / "b") == hashes(tmp_path / "c") == first
 
 
-def test_a_secret_stands_in_the_manifest_only(tmp_path: Path) -> None:
+def test_a_key_is_in_the_manifest_only(tmp_path: Path) -> None:
     assert_in_manifest_only(tmp_path)
 
 
@@ -117,15 +117,15 @@ def assert_in_manifest_only(folder: Path, **changes: Any) -> None:
     assert_kept(key, folder, output, {"out/manifest.json"})
 
 
-def assert_kept(key: str, folder: Path, output: str, places: set[str]) -> None:
+def assert_kept(key: str, folder: Path, output: str, files: set[str]) -> None:
     """Nothing that was written or printed holds a key but these, which only the owner reads."""
     assert key not in output
     holding = [p for p in folder.rglob("*") if p.is_file() and key.encode() in p.read_bytes()]
-    assert {str(path.relative_to(folder)) for path in holding} == places
+    assert {str(path.relative_to(folder)) for path in holding} == files
     assert {stat.S_IMODE(path.stat().st_mode) for path in holding} == {0o600}
 
 
-def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
+def test_a_saved_model_keeps_its_key(tmp_path: Path) -> None:
     config, model = config_for(tmp_path), tmp_path / "model"
     output = call("fit", config, "-o", model).output
     for out, words in (("a", []), ("b", []), ("c", ["--seed", 2])):
@@ -133,8 +133,8 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
     key = manifest_in(tmp_path / "a")["random_key"]
     assert key == manifest_in(tmp_path / "c")["random_key"]
     assert hashes(tmp_path / "a") == hashes(tmp_path / "b") != hashes(tmp_path / "c")
-    places = {"model", *(f"{out}/manifest.json" for out in "abc")}
-    assert_kept(key, tmp_path, output, places)
+    files = {"model", *(f"{out}/manifest.json" for out in "abc")}
+    assert_kept(key, tmp_path, output, files)
     origin = tmp_path / "a" / "manifest.json"
     call("fit", config, "-o", tmp_path / "again", "--set", f"random_key.from={origin}")
     call("generate", tmp_path / "again", "-o", tmp_path / "d")
@@ -144,7 +144,7 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
         run(config_for(tmp_path, "f", random_key={"from": "c/manifest.json"}))
 
 
-def test_a_secret_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path) -> None:
+def test_a_key_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path) -> None:
     key = new_key()
     for value in (key, 7, {"from": [key]}, {"of": "x"}):
         result = call("plan", config_for(tmp_path, random_key=value))
@@ -166,7 +166,7 @@ def test_draws_that_are_repeated_with_other_data_are_noted(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "text", ['{"seed": 1}', '{"seed": 1, "random_key": "c0ffee", "random_key": "none"}']
 )
-def test_a_manifest_without_one_secret_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_manifest_without_one_key_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     config = config_for(tmp_path, random_key={"from": "manifest.json"})
     for result in (call("run", config), call("plan", config)):

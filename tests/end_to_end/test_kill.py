@@ -110,8 +110,8 @@ def test_killed(phase: str, config: Path) -> None:
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert content_of(folder / "out") == old
-    left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
-    assert left == [".out.partial"]
+    names = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    assert names == [".out.partial"]
     assert call("run", config, "-q", "--overwrite", "--no-checks").exit_code == 0
     there = sorted(path.name for path in folder.iterdir())
     assert there == ["out", "persons.csv", LEDGER, "run.yaml"]
@@ -130,8 +130,8 @@ def test_interrupted(config_alone: Path, how: signal.Signals) -> None:
     assert process.returncode == 130
     assert "interrupted" in error
     assert "Traceback" not in out + error
-    left = sorted(path.name for path in config_alone.parent.iterdir())
-    assert left == ["persons.csv", LEDGER, "run.yaml"]  # that of the run before
+    names = sorted(path.name for path in config_alone.parent.iterdir())
+    assert names == ["persons.csv", LEDGER, "run.yaml"]  # that of the run before
 
 
 def test_a_signal_during_the_imports_leaves_no_traceback(config_alone: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from synthesizer import Synthesizer
 from tests.end_to_end.commands import call, hashes, write_yaml
 
-SECRET = "SECRET123"
 YEARS = (1990, 1991, 1992, 1994)
 
 
@@ -146,10 +145,10 @@ def test_wide_run(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["long", "wide"])
 def test_workers_and_nested_datasets(data: Path, tmp_path: Path, form: str) -> None:
-    own = LONG if form == "long" else WIDE
+    options = LONG if form == "long" else WIDE
     source = data / f"{form}.csv"
-    one = made(tmp_path / "a", source, own, m=1)
-    two = made(tmp_path / "b", source, own, m=2, workers=2)
+    one = made(tmp_path / "a", source, options, m=1)
+    two = made(tmp_path / "b", source, options, m=2, workers=2)
     assert hashes(one)["synthetic_1.csv"] == hashes(two)["synthetic_1.csv"]
     assert hashes(two)["synthetic_1.csv"] != hashes(two)["synthetic_2.csv"]
 
@@ -181,13 +180,13 @@ def test_fewer_and_more_persons(data: Path, tmp_path: Path, rows: int) -> None:
 
 def every_history() -> dict[str, Any]:
     """A configuration that uses every model of histories."""
-    own: dict[str, Any] = {name: dict(value) for name, value in LONG["variables"].items()}
-    own["sex"] = {"method": "time_invariant"}
+    variables: dict[str, Any] = {name: dict(value) for name, value in LONG["variables"].items()}
+    variables["sex"] = {"method": "time_invariant"}
     options = {"fit": "by_period", "min_rows": 20}
-    own["grade"] = {"kind": "numeric", "method": "lag_one", "options": options}
-    own["level"]["method"] = "mostly_constant"
-    own["more"] = {"kind": "numeric", "missing": ["-9"], "method": "monotone"}
-    return LONG | {"variables": own}
+    variables["grade"] = {"kind": "numeric", "method": "lag_one", "options": options}
+    variables["level"]["method"] = "mostly_constant"
+    variables["more"] = {"kind": "numeric", "missing": ["-9"], "method": "monotone"}
+    return LONG | {"variables": variables}
 
 
 @pytest.fixture(scope="module")

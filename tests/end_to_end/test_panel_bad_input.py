@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.end_to_end.commands import call, write_yaml
-from tests.plan.sources import PANEL, ROWS, SECRET, WIDE_TEXT
+from tests.plan.sources import HIDDEN, PANEL, ROWS, WIDE_TEXT
 from tests.plan.sources import panel_text as text_of
 
 
@@ -71,13 +71,13 @@ def test_odd_but_good(name: str, tmp_path: Path) -> None:
         assert len(drawn) == len(original)
 
 
-def test_rules_that_leave_nothing_are_told_while_datasets_are_drawn(tmp_path: Path) -> None:
+def test_rules_that_leave_nothing_are_reported_in_the_draw(tmp_path: Path) -> None:
     """The input is sound, so the exit code is 1; nothing is written, no value shown."""
     forbid = ["sex == 'f' and pay < 300", "sex == 'f' and pay >= 300"]
     config = {"panel": PANEL, "forbid": forbid, "variables": {"pay": {"kind": "numeric"}}}
     result = run_with(tmp_path, config | {"on_violation": "ignore"}, text_of(ROWS))
     assert result.exit_code == 1, result.output
-    assert SECRET not in result.output
+    assert HIDDEN not in result.output
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["data.csv", "run.yaml"]
     for word in ("'pay'", "allowed", "relax", "sex == 'f' and pay < 300"):
         assert word in result.output

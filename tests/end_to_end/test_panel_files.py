@@ -19,7 +19,7 @@ from tests.end_to_end.commands import NO_HALVES, call, write_yaml
 from tests.end_to_end.test_panel import LONG, LONG_PANEL, WIDE, long_frame, texts, wide_frame
 from tests.report.fixtures import Page
 
-SECRET = "SECRET123"
+HIDDEN = "SECRET123"
 LABELS = {"state": {"label": "where the person is"}}
 WIDE_CHECKS: dict[str, Any] = {
     "keys": ["sex", "s1", "s3"],
@@ -71,7 +71,7 @@ def folder(request: pytest.FixtureRequest) -> Path:
     return Path(request.getfixturevalue(request.param))
 
 
-def asked(folder: Path, *words: object) -> CheckResults:
+def results_of(folder: Path, *words: object) -> CheckResults:
     """Return the results of checks of the original and the datasets of its run, and its seed."""
     files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
     result = call("check", *files, "--set", "seed=7", "--json", *words)
@@ -90,17 +90,17 @@ def checks_of(folder: Path) -> CheckResults:
 
 
 def test_the_command_finds_what_the_run_found(folder: Path) -> None:
-    found, run = asked(folder), checks_of(folder)
+    results, run = results_of(folder), checks_of(folder)
     reason = {"scenario": replace(run.risk.scenarios[0].scenario, reason="as asked for")}
     scenarios = (run.risk.scenarios[0].model_copy(update=reason),)
-    known = {"scenarios": scenarios, "notes": found.risk.notes}
-    assert found.risk == run.risk.model_copy(update=known)
-    assert found.risk.units == "persons"
-    assert found.utility == run.utility.model_copy(update={"notes": found.utility.notes})
-    assert found.panel == run.panel  # the noise floor too: it is the same seed
-    assert found.failed == {}
+    known = {"scenarios": scenarios, "notes": results.risk.notes}
+    assert results.risk == run.risk.model_copy(update=known)
+    assert results.risk.units == "persons"
+    assert results.utility == run.utility.model_copy(update={"notes": results.utility.notes})
+    assert results.panel == run.panel  # the noise floor too: it is the same seed
+    assert results.failed == {}
     rows = len(texts(folder / "original.csv"))
-    fits = [(fit.clusters, fit.datasets[0].n) for fit in found.utility.fits]
+    fits = [(fit.clusters, fit.datasets[0].n) for fit in results.utility.fits]
     if folder.name.startswith("long"):  # rows where a fit is of rows
         assert fits == [(None, 120), ("id", pytest.approx(rows, rel=0.06))]
     else:
@@ -122,19 +122,19 @@ def test_a_run_has_careers_and_histories(folder: Path) -> None:
         here = frame[frame["year"] == year]["state"]
         counts = [(here == state).sum() for state in sequences.states[:-1]]
         assert shares == pytest.approx([n / persons for n in (*counts, persons - len(here))])
-    constant = {own.name: own.is_constant for own in results.panel.variables}
+    constant = {one.name: one.is_constant for one in results.panel.variables}
     assert (constant["state"], constant["sex"]) == (False, True)
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     Page(page)
     assert '<section id="careers"' in page
-    told = json.loads((folder / "out" / "codebook.json").read_text(encoding="utf-8"))
-    assert told == plain(run_codebook(folder / "out"))
-    variables = {own["name"]: own for own in told["variables"]}
-    made = {name: own["made"] for name, own in variables.items()}
+    codebook = json.loads((folder / "out" / "codebook.json").read_text(encoding="utf-8"))
+    assert codebook == plain(run_codebook(folder / "out"))
+    variables = {one["name"]: one for one in codebook["variables"]}
+    made = {name: one["made"] for name, one in variables.items()}
     assert [*made] == [*texts(folder / "out" / "synthetic_1.csv")]
     if is_long:
         assert (made["id"]["how"], made["year"]["how"]) == ("numbered", "derived")
-        assert "The rows of a person belong together" in [own["title"] for own in told["cautions"]]
+        assert "The rows of a person belong together" in [x["title"] for x in codebook["cautions"]]
     else:
         assert (made["s2"]["how"], made["s2"]["predictors"]) == ("drawn", ["sex", "s1"])
         assert variables["s1"]["label"] == variables["s4"]["label"] == "where the person is"
@@ -165,16 +165,16 @@ def test_control_of_the_long_form(tmp_path: Path) -> None:
     inside = frame["id"] <= "p110"
     frame[inside].to_csv(tmp_path / "original.csv", index=False)
     # persons of the control are called like those of the original, and are others
-    other = frame[~inside].assign(id=lambda own: own["id"].rank(method="dense").astype(int))
+    other = frame[~inside].assign(id=lambda part: part["id"].rank(method="dense").astype(int))
     other.sample(frac=1.0, random_state=1).to_csv(tmp_path / "control.csv", index=False)
     split = {"differential_confidentiality": {"by": "sex", "units": "id"}}
     checks = {"keys": ["sex", "level@first", "career.moves"], "target": "state@last"}
     run_of(tmp_path, LONG | {"checks": NO_HALVES | checks | split})
     words = ["--control", tmp_path / "control.csv", "--only", "risk"]
-    found = asked(tmp_path, *words, "--set", "differential_confidentiality.by=level@first")
-    figures = {figure.key: figure for _, figure in found.figures}
+    results = results_of(tmp_path, *words, "--set", "differential_confidentiality.by=level@first")
+    figures = {figure.key: figure for _, figure in results.figures}
     assert figures["differential_confidentiality"].n == 160
-    assert found.failed == checks_of(tmp_path).failed == {}
+    assert results.failed == checks_of(tmp_path).failed == {}
 
 
 def test_order_and_names_of_persons_do_not_matter(long: Path, tmp_path: Path) -> None:
@@ -186,15 +186,15 @@ def test_order_and_names_of_persons_do_not_matter(long: Path, tmp_path: Path) ->
     files = (long / "original.csv", tmp_path / "made_1.csv", tmp_path / "made_2.csv")
     result = call("check", *files, "--config", long / "run.yaml", "--only", "risk", "--json")
     assert result.exit_code == 0, result.output
-    found, plain = read(result.output)[0].risk, checks_of(long).risk
-    assert found.scenarios[0].cap == plain.scenarios[0].cap
-    assert found.careers == plain.careers
+    again, plain = read(result.output)[0].risk, checks_of(long).risk
+    assert again.scenarios[0].cap == plain.scenarios[0].cap
+    assert again.careers == plain.careers
 
 
 def test_no_configuration_no_panel(wide: Path) -> None:
     files = (wide / "original.csv", wide / "out", "--json")
-    found, _ = read(call("check", *files, "--keys", "sex,s1", "--target", "s4").output)
-    assert (found.risk.careers, found.risk.units, found.panel) == (None, "records", None)
+    results, _ = read(call("check", *files, "--keys", "sex,s1", "--target", "s4").output)
+    assert (results.risk.careers, results.risk.units, results.panel) == (None, "records", None)
 
 
 # Files that are not like the original: every problem at once, each with the file's name
@@ -239,20 +239,20 @@ def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
 
 
 def test_new_states_and_other_columns(tmp_path: Path) -> None:
-    """Files of other tools: fewer columns, and persons who change what nobody changes."""
+    """Files of other tools: fewer columns, and persons who change a constant variable."""
     made = small(60).assign(extra="x").drop(columns="level")
-    made["state"] = made["state"].where(made.index % 9 > 0, SECRET)
+    made["state"] = made["state"].where(made.index % 9 > 0, HIDDEN)
     made["sex"] = made["sex"].where(made.index % 7 > 0, "f")
     frames = {"o.csv": small(60), "out.csv": made[made["year"] != "1994"]}
-    found, content = read(asked_of(tmp_path, frames, "--json").output)
+    results, content = read(asked_of(tmp_path, frames, "--json").output)
     notes = content["notes"]
     assert any("the original does not have are" in n and "extra" in n for n in notes)
     assert any("sex changes within persons, but not in the original" in note for note in notes)
-    assert found.risk.careers.n == 60
-    careers = found.panel.sequences
+    assert results.risk.careers.n == 60
+    careers = results.panel.sequences
     shares = careers.synthetic.headcounts
     assert sum(shares[-1]) == pytest.approx(1)
     assert careers.states[-1] == "(absent)"
-    assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
-    assert {own.name for own in found.panel.variables} == {"state", "sex"}
-    assert all(name.startswith("column 'level@") for name in found.failed)
+    assert shares[-1][-1] == pytest.approx(1)  # all persons are absent in the last period
+    assert {each.name for each in results.panel.variables} == {"state", "sex"}
+    assert all(name.startswith("column 'level@") for name in results.failed)

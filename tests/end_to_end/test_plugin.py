@@ -107,7 +107,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(code: int, *words: object) -> str:
-    """Call a command and return what it says, without line breaks."""
+    """Call a command and return its output without line breaks."""
     result = call(*words)
     assert result.exit_code == code, result.output
     return " ".join(result.output.split())
@@ -121,8 +121,8 @@ def test_a_module_in_the_yaml_offers_models(folder):
         command(0, *words)
     assert len(hashes(folder / "one")) == 2
     assert hashes(folder / "one") == hashes(folder / "two")
-    told = json.loads((folder / "two" / "manifest.json").read_text())
-    assert (told["plugins"], told["chain"][1]["model"]) == ([MODULE], "hotdeck")
+    manifest = json.loads((folder / "two" / "manifest.json").read_text())
+    assert (manifest["plugins"], manifest["chain"][1]["model"]) == ([MODULE], "hotdeck")
     frame = pd.read_csv(folder / "data.csv")
     options = {"seed": 1, "workers": 1, "random_key": "none", "method": {"x": "hotdeck"}}
     fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)
@@ -155,8 +155,8 @@ def measured(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     persons_frame(60).to_csv(tmp_path / "data.csv", index=False)
     keys = {"keys": ["sex", "age"], "target": "marital"}
     content = {"data": {"path": "data.csv"}, "seed": 1, "random_key": "none", "workers": 1}
-    asked = {"checks": ALL_OFF | keys, "limits": {"keys_met": 0.01}}
-    write_yaml(tmp_path / "run.yaml", content | asked)
+    options = {"checks": ALL_OFF | keys, "limits": {"keys_met": 0.01}}
+    write_yaml(tmp_path / "run.yaml", content | options)
     code = "import sys; from synthesizer.cli import main; main()"
 
     def synthesizer(*words: str) -> subprocess.CompletedProcess[str]:

@@ -49,13 +49,13 @@ def installed(tmp_path_factory):
 
 
 def test_the_tests_of_the_package(installed):
-    said = r(
+    output = r(
         f"testthat::test_dir({str(PACKAGE / 'tests' / 'testthat')!r}, package = 'synthesizer', "
         "load_package = 'installed', reporter = 'check')",
         **installed,
     )
-    skipped = int(re.search(r"SKIP (\d+)", said)[1])
-    assert skipped == 0 or not set(OPTIONAL) <= set(packages()), said
+    skipped = int(re.search(r"SKIP (\d+)", output)[1])
+    assert skipped == 0 or not set(OPTIONAL) <= set(packages()), output
 
 
 def test_every_call_on_the_page_names_arguments_that_exist(installed):

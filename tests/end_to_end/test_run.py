@@ -208,8 +208,8 @@ def test_library_and_command_give_the_same_data(
 ) -> None:
     expected = frames(made(tmp_path, data, m=2, **options))
     synthesizer = Synthesizer(variables=VARIABLES, seed=7, m=2, **options)
-    found = synthesizer.fit(pd.read_csv(data)).generate()
-    for one, other in zip(expected, found, strict=True):
+    drawn = synthesizer.fit(pd.read_csv(data)).generate()
+    for one, other in zip(expected, drawn, strict=True):
         pd.testing.assert_frame_equal(one, other)
 
 

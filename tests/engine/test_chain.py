@@ -59,14 +59,14 @@ def test_same_seed_same_bytes_for_any_number_of_workers() -> None:
             Forbid(condition=Expression.parse("age > 60 and income > 900"), variable="income"),
         ),
     }
-    told: list[int] = []
+    steps: list[int] = []
     expected = list(fitted(table, **rules).generate(Seed(3), m=3, n_jobs=1))
     with parallel_config(backend="threading"):
-        chain = spec(table, **rules).fit(table, Seed(1), n_jobs=2, progress=told.append)
-        n_fits = len(told)
-        again = list(chain.generate(Seed(3), m=3, n_jobs=2, progress=told.append))
+        chain = spec(table, **rules).fit(table, Seed(1), n_jobs=2, progress=steps.append)
+        n_fits = len(steps)
+        again = list(chain.generate(Seed(3), m=3, n_jobs=2, progress=steps.append))
     assert n_fits == len(chain.strata[0].replicates[0])
-    assert told[n_fits:] == [1] * chain.count_blocks(3, None)
+    assert steps[n_fits:] == [1] * chain.count_blocks(3, None)
     for one, other in zip(expected, again, strict=True):
         assert_same(one, other)
 
@@ -74,7 +74,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers() -> None:
 def test_no_number_of_blas_threads_changes_a_bit() -> None:
     rng = np.random.default_rng(2)
     codes = [rng.integers(size, size=5000) for size in (60, 20)]
-    table = Table(coded(f"v{len(set(own))}", own, [str(c) for c in range(60)]) for own in codes)
+    table = Table(coded(f"v{len(set(each))}", each, [str(c) for c in range(60)]) for each in codes)
     coefficients = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
@@ -160,7 +160,7 @@ def test_parts_of_a_dataset_together_are_the_dataset(
         assert_same(Table.concatenate(parts), whole)
 
 
-def test_codes_that_a_support_allows_are_told_row_by_row_but_where_a_rule_sets_them() -> None:
+def test_levels_that_zeros_allow_are_listed_by_row_but_where_a_rule_sets_them() -> None:
     x, y = np.array([0, 0, 1, 2, 2, 1]), np.array([0, 1, 1, 2, 0, 1])
     table = Table([coded("x", x, "abc"), coded("y", y, "pqr")])
     zeros = StructuralZeros.of(table, ("x", "y"), "y")
@@ -169,7 +169,7 @@ def test_codes_that_a_support_allows_are_told_row_by_row_but_where_a_rule_sets_t
     for free in (np.ones(6, dtype=bool), np.array([True, False, True, False, True, True])):
         limits = limits_of(table["y"].variable, given, [zeros], free)
         slow = [
-            [(a, b) in known or not own for b in range(3)] for a, own in zip(x, free, strict=True)
+            [(a, b) in known or not on for b in range(3)] for a, on in zip(x, free, strict=True)
         ]
         assert limits.masks is not None
         assert limits.masks.allowed(np.arange(6)).tolist() == slow
@@ -186,8 +186,8 @@ def test_supports_are_relearnt_from_other_data_and_conditions_stay() -> None:
     table = Table([coded(name, codes, "abcd") for name, codes in names.items()])
     half = table.take(x != 1)
     firm, stays = StructuralZeros.of(table, ("x", "y"), "y"), forbid("x == 'a' and z == 'd'", "z")
-    found = list(found_structural_zeros(table, {("x", "z"): 0.4}, rng))
-    chain = spec(table, forbids=(stays, *found, firm), strata=("x",))
+    zeros = list(found_structural_zeros(table, {("x", "z"): 0.4}, rng))
+    chain = spec(table, forbids=(stays, *zeros, firm), strata=("x",))
     again = chain.relearnt(half, Seed(5))
     assert again.order == table.names
     assert again.forbids[0] is stays
@@ -242,9 +242,9 @@ def test_strata_are_the_combinations_of_several_variables() -> None:
 
 
 def test_numbers_of_datasets_and_rows_are_checked_one_by_one() -> None:
-    found = whole_number_problems(m=None, k=1, rows=0, n=2.5, b=True, x=MAX_ROWS + 1, y=MAX_ROWS)
+    problems = whole_number_problems(m=None, k=1, rows=0, n=2.5, b=True, x=MAX_ROWS + 1, y=MAX_ROWS)
     named = ["rows (0)", "n (2.5)", "b (True)", f"x ({MAX_ROWS + 1})"]
-    assert [problem.partition(" must")[0] for problem in found] == named
+    assert [problem.partition(" must")[0] for problem in problems] == named
     with pytest.raises(ModelError) as caught:
         next(fitted(persons()).generate(Seed(1), m=0, rows=-1))
     assert [problem.partition(" must")[0] for problem in caught.value.problems] == [
@@ -256,12 +256,12 @@ def test_numbers_of_datasets_and_rows_are_checked_one_by_one() -> None:
 @pytest.mark.parametrize("n", [1, 101])
 def test_allocation_adds_up_and_is_nearest_to_the_shares(n: int) -> None:
     sizes = [3, 5, 11, 0, 11]
-    found = np.array(allocate(n, sizes))
+    parts = np.array(allocate(n, sizes))
     exact = n * np.array(sizes) / sum(sizes)
-    assert found.sum() == n
-    assert np.abs(found - exact).max() < 1
+    assert parts.sum() == n
+    assert np.abs(parts - exact).max() < 1
     rest = exact - np.floor(exact)  # the largest remainders are rounded up
-    up = found > np.floor(exact)
+    up = parts > np.floor(exact)
     assert not up.any() or up.all() or rest[up].min() >= rest[~up].max() - 1e-12
 
 

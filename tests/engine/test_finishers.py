@@ -22,7 +22,7 @@ from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
 from tests.tables import numeric
 
-SECRET = 851.0
+HIDDEN = 851.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def chain() -> FittedChain:
 
 
 def refuse(table: Table) -> Table:
-    raise RuntimeError(f"not with {SECRET}")
+    raise RuntimeError(f"not with {HIDDEN}")
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_a_finisher_that_does_something_else_is_refused(change: Callable[[Table]
     odd = replace(chain(), finishers=(Odd(change),))
     with pytest.raises(ConfigError) as caught:
         next(iter(odd.generate(Seed(1), m=1)))
-    assert str(SECRET) not in str(caught.value)
+    assert str(HIDDEN) not in str(caught.value)
     assert "'odd'" in str(caught.value)
 
 
 def test_a_finisher_that_keeps_rows_and_columns_is_applied_once() -> None:
-    kept = replace(chain(), finishers=(Odd(lambda table: table),))
-    assert next(iter(kept.generate(Seed(1), m=1))).n_rows == 40
+    finished = replace(chain(), finishers=(Odd(lambda table: table),))
+    assert next(iter(finished.generate(Seed(1), m=1))).n_rows == 40
     with pytest.raises(ValueError, match="twice"):
-        replace(kept, finishers=kept.finishers * 2).check()
+        replace(finished, finishers=finished.finishers * 2).check()
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_models_of_installed_packages_come_through_the_entry_points():
     ("target", "reason"),
     [
         ("no_such_module:Model", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("synthesizer.models.sample:Nobody", "AttributeError"),
+        ("synthesizer.models.sample:Absent", "AttributeError"),
         ("synthesizer.models.sample:FittedSample", "is not a subclass of ConditionalModel"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_model_that_wraps_another_gets_it_built(registry, base):
 
 def test_models_without_a_name_and_names_without_one_model_are_refused(registry):
     class Nameless(Sample):
-        """Offered by nobody."""
+        """A model without a name."""
 
     with pytest.raises(ConfigError, match="option 'base': model Nameless"):
         registry.build("example", {"share": 0, "base": Nameless()})

@@ -159,8 +159,8 @@ def test_a_file_holds_names_of_models_and_no_module(tmp_path: Path) -> None:
     table = persons(200)
     *steps, last = spec(table).steps
     grouped = Grouped(by=("sex",), base=Mine(), min_rows=20)
-    own = replace(last, method="grouped", model=grouped, missing_model=Sample())
-    chain = ChainSpec(steps=(*steps, own)).fit(table, Seed(1))
+    step = replace(last, method="grouped", model=grouped, missing_model=Sample())
+    chain = ChainSpec(steps=(*steps, step)).fit(table, Seed(1))
     model = replace(model_of(), chain=chain)
     save_model(tmp_path / "model", model, registry)
     text = (tmp_path / "model").read_bytes()

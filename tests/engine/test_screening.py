@@ -56,10 +56,10 @@ def test_associations_are_those_of_the_textbooks(table: Table) -> None:
     }
     screen = Associations.of(table, table.names, np.random.default_rng(1))
     for (one, two), (statistic, freedom) in expected.items():
-        found = screen.deviates[screen.positions[one], screen.positions[two]]
+        value = screen.deviates[screen.positions[one], screen.positions[two]]
         deviate = _deviates(np.array([statistic]), np.array([freedom]))[0]
-        assert found == pytest.approx(deviate, rel=1e-4)
-        assert found == pytest.approx(screen.deviates[screen.positions[two], screen.positions[one]])
+        assert value == pytest.approx(deviate, rel=1e-4)
+        assert value == pytest.approx(screen.deviates[screen.positions[two], screen.positions[one]])
 
 
 def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
@@ -87,8 +87,8 @@ def test_deviates_are_those_of_the_normal_distribution() -> None:
     for freedom in (1, 4, 100, 10_000):
         for share in (0.5, 0.95, 0.999):
             statistic = stats.chi2.ppf(share, freedom)
-            found = _deviates(np.array([statistic]), np.array([freedom]))[0]
-            assert found == pytest.approx(stats.norm.ppf(share), abs=0.12)
+            value = _deviates(np.array([statistic]), np.array([freedom]))[0]
+            assert value == pytest.approx(stats.norm.ppf(share), abs=0.12)
 
 
 def test_neither_many_levels_nor_missing_codes_hide_or_feign_an_association(table: Table) -> None:
@@ -113,10 +113,10 @@ def test_a_chain_gives_its_models_no_more_than_they_ask_for(table: Table) -> Non
         step = Step(variable=name, method="cart", model=Cart(), predictors=table.names[:i])
         steps.append(replace(step, max_predictors=2))
     fitted = ChainSpec(steps=tuple(steps)).fit(table, Seed(1), n_jobs=2)
-    found = {step.variable.name: step.predictors for step in fitted.strata[0].replicates[0]}
-    assert found["group"] == ("x", "y")
-    assert all(len(predictors) == min(2, i) for i, predictors in enumerate(found.values()))
-    assert "same" not in found["noise"]
+    predictors_of = {step.variable.name: step.predictors for step in fitted.strata[0].replicates[0]}
+    assert predictors_of["group"] == ("x", "y")
+    assert all(len(predictors) == min(2, i) for i, predictors in enumerate(predictors_of.values()))
+    assert "same" not in predictors_of["noise"]
 
 
 def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
@@ -136,15 +136,15 @@ def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
 
     assert most() == {"v61": 60, "v62": 60, "v63": 60}
     assert most(max_predictors="all") == {}
-    own = {"v62": {"predictors": ["v1"]}, "v63": {"exclude": ["v1"]}}
-    assert most(max_predictors=61, variables=own) == {}
-    assert most(max_predictors=60, keep=["v63"], variables={"v62": own["v62"]}) == {
+    added = {"v62": {"predictors": ["v1"]}, "v63": {"exclude": ["v1"]}}
+    assert most(max_predictors=61, variables=added) == {}
+    assert most(max_predictors=60, keep=["v63"], variables={"v62": added["v62"]}) == {
         "v60": 60,
         "v61": 60,
     }
 
 
-def test_a_basis_leaves_out_what_is_constant_or_said_already() -> None:
+def test_a_basis_leaves_out_constant_and_repeated_columns() -> None:
     one, two = np.random.default_rng(1).normal(size=(2, 50))
     columns = np.column_stack([one, np.full(50, 3.0), two, 5 - one])
     basis = _orthonormal(columns).astype(np.float64)

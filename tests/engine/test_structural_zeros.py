@@ -18,10 +18,10 @@ def independent(n: int, seed: int) -> list[Column]:
     """Twenty columns of two to forty levels, some of them rare."""
     rng = np.random.default_rng(seed)
     columns = []
-    for place in range(20):
+    for number in range(20):
         size = int(rng.integers(2, 41))
         chances = rng.dirichlet(np.full(size, 0.5))
-        columns.append(coded(f"x{place}", rng.choice(size, n, p=chances), size))
+        columns.append(coded(f"x{number}", rng.choice(size, n, p=chances), size))
     return columns
 
 
@@ -121,12 +121,12 @@ def test_the_fit_of_pairs_is_that_of_slow_proportions() -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n", [60, 3_000])
-def test_a_triple_that_its_pairs_explain_is_not_told(n: int, seed: int) -> None:
-    """Each column follows from the one before; of any three, pairs say all that is impossible."""
+def test_a_triple_that_its_pairs_explain_is_not_listed(n: int, seed: int) -> None:
+    """Each column follows from the one before; of any three, pairs list all that is impossible."""
     rng = np.random.default_rng(seed)
     size, codes, columns = 6, rng.integers(0, 6, n), []
-    for place in range(6):
-        columns.append(coded(f"x{place}", codes, size))
+    for number in range(6):
+        columns.append(coded(f"x{number}", codes, size))
         to = rng.integers(4, 10)
         chances = rng.dirichlet(np.full(to, 0.15), size).cumsum(axis=1)
         codes = np.minimum((rng.random(n)[:, None] > chances[codes]).sum(axis=1), to - 1)
@@ -153,8 +153,8 @@ def test_numbers_with_few_values_count_and_others_do_not() -> None:
     group = rng.integers(0, 6, 600)
     few = Column(Variable(name="few", kind=Kind.NUMERIC), group * 10.0)
     many = Column(Variable(name="many", kind=Kind.NUMERIC), group + rng.random(600))
-    found = structural_zeros(Table([coded("group", group, 6), few, many])).zeros
-    assert [pair.names for pair in found] == [("group", "few")]
+    zeros = structural_zeros(Table([coded("group", group, 6), few, many])).zeros
+    assert [pair.names for pair in zeros] == [("group", "few")]
 
 
 def test_ids_and_tables_with_too_many_combinations_are_not_looked_at(
@@ -222,16 +222,16 @@ def test_the_excess_in_persons_is_that_of_slow_counting(seed: int) -> None:
     assert persons.design == pytest.approx(80 * sum(n**2 for n in sizes) / sum(sizes) ** 2)
     pairs = list(zip(*(column.data.tolist() for column in table.columns), strict=True))
     holders = {pair: {o for p, o in zip(pairs, owners, strict=True) if p == pair} for pair in pairs}
-    kept = [
+    common = [
         all(len({o for q, o in zip(pairs, owners, strict=True) if q[k] == pair[k]}) > 1
             for k in (0, 1)) for pair in pairs
     ]  # fmt: skip
-    alone = [own and len(holders[pair]) == 1 for own, pair in zip(kept, pairs, strict=True)]
+    alone = [both and len(holders[pair]) == 1 for both, pair in zip(common, pairs, strict=True)]
     singles = dict.fromkeys(owners, 0.0)
     for owner, is_alone in zip(owners, alone, strict=True):
         singles[owner] += is_alone / mean
     variance = sum(value**2 for value in singles.values())
-    shared = {pair for pair, own in zip(pairs, kept, strict=True) if own}
+    shared = {pair for pair, both in zip(pairs, common, strict=True) if both}
     twice = sum((pairs.count(p) / mean) ** 2 for p in shared if len(holders[p]) == 2) / 2
     codes = [module._codes(column, np.array(owners)) for column in table.columns]
     counted = module._Counted.of([code for code in codes if code is not None], persons, 1)

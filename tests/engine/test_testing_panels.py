@@ -86,21 +86,21 @@ def test_the_unbroken_model_passes():
 
 
 def of_others(index, states):
-    """Nobody is the last person."""
-    kept = index.person < index.n_persons - 1
-    return index.take_persons(np.arange(index.n_persons - 1)), states and states.take(kept)
+    """The last person is left out."""
+    others = index.person < index.n_persons - 1
+    return index.take_persons(np.arange(index.n_persons - 1)), states and states.take(others)
 
 
 def never_there(index, states):
-    """The first person is never there."""
-    kept = index.person != 0
+    """The first person is absent in every period."""
+    others = index.person != 0
     odd = PanelIndex(
-        person=index.person[kept],
-        period=index.period[kept],
+        person=index.person[others],
+        period=index.period[others],
         n_persons=index.n_persons,
         times=index.times,
     )
-    return odd, states and states.take(kept)
+    return odd, states and states.take(others)
 
 
 def in_other_periods(index, states):
@@ -130,8 +130,8 @@ def test_faults_of_careers_are_found_and_named(fault, message):
         fitted_type = Opened
 
         def fit_history(self, predictors, target, rules, *, rng):
-            found = Career().fit_history(predictors, target, rules, rng=rng)
-            return Opened(found.careers, found.variable, found.rules)
+            history = Career().fit_history(predictors, target, rules, rng=rng)
+            return Opened(history.careers, history.variable, history.rules)
 
     with pytest.raises(AssertionError, match=message):
         check_model(Odd(), kinds=[Kind.CATEGORICAL])
@@ -139,8 +139,8 @@ def test_faults_of_careers_are_found_and_named(fault, message):
 
 def test_draws_are_equal_where_values_and_rows_are() -> None:
     index, late = (
-        PanelIndex.of_presence(np.array([[True, True], own]), np.arange(2.0))
-        for own in ([True, False], [False, True])
+        PanelIndex.of_presence(np.array([[True, True], presence]), np.arange(2.0))
+        for presence in ([True, False], [False, True])
     )
     one, two = (Column(Variable(name="y", kind=Kind.NUMERIC), np.full(3, k)) for k in (1.0, 2.0))
     assert Drawn(one, index).equals(Drawn(one, index))

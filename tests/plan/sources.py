@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-SECRET = "SECRET123"
+HIDDEN = "SECRET123"
 """A value that no message may show."""
 
 GOOD = {
     "sex": ["f", "m"] * 30,
     "age": [str(20 + i % 37) for i in range(60)],
-    "town": [SECRET if i % 3 else "Ulm" for i in range(60)],
+    "town": [HIDDEN if i % 3 else "Ulm" for i in range(60)],
     "pay": [str(1000 + 13 * i % 701) + ".5" for i in range(60)],
 }
 
@@ -29,7 +29,7 @@ def rows_of(n: int = 40) -> list[list[str]]:
     rows = []
     for person in range(n):
         for t, year in enumerate((1990, 1991, 1993)[: 2 + person % 2]):
-            state = ("a", "b", SECRET)[(person + t // 2) % 3]
+            state = ("a", "b", HIDDEN)[(person + t // 2) % 3]
             rows.append(
                 [str(1000 + 7 * person), str(year), state, "fm"[person % 2],
                  "pqr"[(person % 2) + t // 2], str(100 * t + person % 5)]
@@ -53,7 +53,7 @@ def changed(rows: list[list[str]], column: int, value: str, *numbers: int) -> li
 
 
 WIDE_TEXT = "id,sex,s1,s2,s3,p1,p2,p3\n" + "".join(
-    f"{i},{'fm'[i % 2]},{'ab'[i % 2]},{'bc'[i % 2]},{SECRET},{i % 7},{i % 5},{i % 3}\n"
+    f"{i},{'fm'[i % 2]},{'ab'[i % 2]},{'bc'[i % 2]},{HIDDEN},{i % 7},{i % 5},{i % 3}\n"
     for i in range(1, 41)
 )
 

@@ -93,13 +93,13 @@ def persons(n: int, **more: Any) -> pd.DataFrame:
 KINDS = {"year": Kind.NUMERIC, "who": Kind.ID}
 
 
-@pytest.mark.parametrize(("n", "told"), [(2, 1), (19, 1), (20, 0)])
-def test_few_persons_are_told(n: int, told: int) -> None:
+@pytest.mark.parametrize(("n", "n_notes"), [(2, 1), (19, 1), (20, 0)])
+def test_few_persons_are_noted(n: int, n_notes: int) -> None:
     _, notes = arranged(persons(n), KINDS, person="who", time="year")
-    assert sum("can be recognised" in note for note in notes) == told
+    assert sum("can be recognised" in note for note in notes) == n_notes
     wide = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["y", "x"] * 15})[:n]
     _, notes = arranged(wide, wide={"state": ["s1..s2"]})
-    assert sum("can be recognised" in note for note in notes) == told
+    assert sum("can be recognised" in note for note in notes) == n_notes
 
 
 def test_periods_of_few_persons_are_counted() -> None:
@@ -118,7 +118,7 @@ def test_periods_of_few_persons_are_counted() -> None:
         ({"state": "(absent)"}, {}, False),
         ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, False),
         ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, True),
-        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, False),  # nobody changes it
+        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, False),  # no person changes it
     ],
 )
 def test_the_label_of_absence_is_no_level(
@@ -146,7 +146,7 @@ def test_wide_form() -> None:
 @pytest.mark.parametrize(
     ("panel", "change", "message"),
     [
-        ({"person": "who", "time": "year"}, {"person": "nobody"}, "must be columns"),
+        ({"person": "who", "time": "year"}, {"person": "other"}, "must be columns"),
         ({"wide": {"state": ["s1", "s2"]}}, {"wide": [["state", ["s1", "s9"]]]}, "in the source"),
     ],
 )

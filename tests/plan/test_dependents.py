@@ -41,7 +41,7 @@ def computed(made: Plan) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reason"),
     [
         ({"method": {"band": "cart"}}, "as its method or options require"),
         ({"strata": ["band"], "min_stratum_rows": 1}, "because strata uses it"),
@@ -50,11 +50,11 @@ def computed(made: Plan) -> list[str]:
         ({"keep": ["band"]}, ""),
     ],
 )
-def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], told: str) -> None:
+def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], reason: str) -> None:
     made = plan(**options)
     assert computed(made) == []
     notes = [note for note in made.notes if "in the data, but is drawn, " in note]
-    assert [f"but is drawn, {told}" in note for note in notes] == ([True] if told else [])
+    assert [f"but is drawn, {reason}" in note for note in notes] == ([True] if reason else [])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_rules_and_orders_leave_it_computed_and_hold(options: dict[str, Any]) ->
         assert drawn["hours"].data[expected == 0].max() <= most
 
 
-def test_an_expression_that_may_be_undefined_is_told_and_not_computed() -> None:
+def test_an_expression_that_may_be_undefined_is_noted_and_not_computed() -> None:
     hours = TABLE["hours"].data - 30.5  # of both signs, so that a draw may be zero
     parts = numeric("part", hours, decimals=1), numeric("rate", INCOME / hours, decimals=None)
     table = Table([TABLE["income"], *parts])

@@ -47,14 +47,14 @@ def test_fits_and_draws_are_scaled_by_their_work(tmp_path: Path) -> None:
     # timed, a second each; then the time is up
     numbers = sorted("bcdefgh", key=works.__getitem__)
     timed = [numbers[i] for i in (3, 1, 5)]
-    found = forecast(plan, spent=100.0, clock=ticking())
-    assert found is not None
+    times = forecast(plan, spent=100.0, clock=ticking())
+    assert times is not None
     fits = 3 / sum(works[name] for name in timed) * sum(works.values())
     cells = N * sum(1 + len(steps[name].predictors) for name in timed)
     draws = 3 / cells * 2 * N * 4 * sum(1 + len(step.predictors) for step in steps.values())
-    assert found.parallel == pytest.approx(fits + draws, rel=0.02)
-    assert 100 < found.alone < 101  # reading and a little, however old the process is
-    assert found.workers == 1
+    assert times.parallel == pytest.approx(fits + draws, rel=0.02)
+    assert 100 < times.alone < 101  # reading and a little, however old the process is
+    assert times.workers == 1
 
 
 def test_work_grows_with_rows_predictors_and_outputs_and_the_checks_add_to_it(
@@ -120,10 +120,10 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
         "checks": False,
     }
     plan = prepare(read_config(config), check_directory=False)
-    found = forecast(plan, clock=ticking())
-    assert found is not None
+    times = forecast(plan, clock=ticking())
+    assert times is not None
     # twenty persons take as long as all 60 with this clock: a second, whatever their number
-    assert found.parallel == pytest.approx(2, rel=0.01)
+    assert times.parallel == pytest.approx(2, rel=0.01)
     large = forecast(replace(plan, rows=3 * 60 * BLOCK_PERSONS), clock=ticking())
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)

@@ -29,9 +29,9 @@ from synthesizer.data.samples import builtin
 from synthesizer.engine.registry import Registry
 from synthesizer.plan.findings import sentences
 from synthesizer.plan.plan import prepare
-from tests.plan.sources import SECRET, SOURCES
+from tests.plan.sources import HIDDEN, SOURCES
 
-PLACES = {"plan": Path(synthesizer.plan.__path__[0])} | {
+FOLDERS = {"plan": Path(synthesizer.plan.__path__[0])} | {
     f"extensions/{name}": Path(import_module(one.sentences).__file__ or "").parent
     for name, one in extensions().items()
     if one.sentences
@@ -42,15 +42,15 @@ for extension in extensions():
         SOURCES |= import_module(f"tests.extensions.{extension}.sources").SOURCES
 
 
-def file(place: str) -> Path:
+def file(folder: str) -> Path:
     """Return the file of messages of a folder of tests."""
-    return Path(__file__).resolve().parents[1] / place / "messages.txt"
+    return Path(__file__).resolve().parents[1] / folder / "messages.txt"
 
 
 @cache
-def cases(place: str) -> dict[str, list[str]]:
-    """Return what is written of every bad configuration."""
-    blocks = file(place).read_text(encoding="utf-8").split("\n\n")
+def cases(folder: str) -> dict[str, list[str]]:
+    """Return the expected messages of every bad configuration."""
+    blocks = file(folder).read_text(encoding="utf-8").split("\n\n")
     return {head: lines for head, *lines in map(str.splitlines, blocks)}
 
 
@@ -67,8 +67,8 @@ def lines_of(head: str) -> list[str]:
         prepare(config | yaml.safe_load(change), REGISTRY)
     except SynthesizerError as error:
         assert error.exit_code == 2
-        said = [f"  {problem.code}: {problem}" for problem in error.problems]
-        return [line.replace(", ".join(REGISTRY.names), "all models") for line in said]
+        problems = [f"  {problem.code}: {problem}" for problem in error.problems]
+        return [line.replace(", ".join(REGISTRY.names), "all models") for line in problems]
     return []
 
 
@@ -94,7 +94,7 @@ def test_every_code_of_a_sentence_is_used() -> None:
 
 def calls() -> Iterator[tuple[str, set[str | None]]]:
     """Yield the code and the names of the facts of every call of `problem` and `note`."""
-    for path in chain.from_iterable(folder.glob("*.py") for folder in PLACES.values()):
+    for path in chain.from_iterable(folder.glob("*.py") for folder in FOLDERS.values()):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
@@ -108,21 +108,21 @@ def main() -> None:
     """Write the file anew."""
     with TemporaryDirectory() as folder:
         os.chdir(folder)
-        for place in PLACES:
-            blocks = ["\n".join([head, *lines_of(head)]) for head in cases(place)]
-            file(place).write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+        for name in FOLDERS:
+            blocks = ["\n".join([head, *lines_of(head)]) for head in cases(name)]
+            file(name).write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
     main()
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_messages(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that differ are listed."""
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_messages(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages that differ are listed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(builtin, "read_sample", cache(builtin.read_sample))  # 6,000 rows
-    found = {head: lines_of(head) for head in cases(place) if can_be_read(head)}
-    assert {head: lines for head, lines in found.items() if lines != cases(place)[head]} == {}
-    assert not any(SECRET in line for lines in found.values() for line in lines)
+    messages = {head: lines_of(head) for head in cases(folder) if can_be_read(head)}
+    assert {head: lines for head, lines in messages.items() if lines != cases(folder)[head]} == {}
+    assert not any(HIDDEN in line for lines in messages.values() for line in lines)
     assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]

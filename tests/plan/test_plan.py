@@ -47,13 +47,13 @@ def test_four_models_as_in_synthpop_are_the_parametric_set() -> None:
     four = ["normrank", "logreg", "polyreg", "polr"]
     grade = coded("grade", [i % 3 for i in range(200)], "abc", kind=Kind.ORDERED)
     table = TABLE.with_column(grade)
-    listed, named = (plan(table, default_method=own) for own in (four, "parametric"))
+    listed, named = (plan(table, default_method=models) for models in (four, "parametric"))
     assert methods(named) == {
         "sex": "sample", "age": "normrank", "marital": "logistic", "income": "normrank",
         "grade": "ordinal",
     }  # fmt: skip
     assert methods(listed) == methods(named)
-    missing = [[step.missing_method for step in own.spec.steps] for own in (listed, named)]
+    missing = [[step.missing_method for step in each.spec.steps] for each in (listed, named)]
     assert missing[0] == missing[1]
     assert {*missing[0]} & {"multinomial", "logistic"}
 
@@ -121,10 +121,10 @@ def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
         "checks": {"keys": ["bad"], "target": "sex"},
         "strata": ["worse"],
     }
-    found = faulty(Input(table=TABLE, columns=columns), options)
-    assert len(found) == 2, found
-    assert "'cart'" in found[0] + found[1]
-    assert "'worse'" in found[0] + found[1]
+    problems = faulty(Input(table=TABLE, columns=columns), options)
+    assert len(problems) == 2, problems
+    assert "'cart'" in problems[0] + problems[1]
+    assert "'worse'" in problems[0] + problems[1]
 
 
 def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -> None:
@@ -134,9 +134,9 @@ def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -
         "rules": [{"if": "age < 15", "then": {"income": "5"}}],
     }
     config = read_config(content)
-    told = plain_config(config)
-    assert "hidden" not in str(told)
-    assert {key: told[key] for key in ("rules", "random_key")} == {
+    text = plain_config(config)
+    assert "hidden" not in str(text)
+    assert {key: text[key] for key in ("rules", "random_key")} == {
         key: content[key] for key in ("rules", "random_key")
     }
 
@@ -145,7 +145,7 @@ def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -
     "options", [{"variables": {"double": {"derived": "age * 2"}}},
                 {"method": {"double": "~ age * 2"}}]
 )  # fmt: skip
-def test_what_is_computed_before_numbers_are_rounded_is_told(options: dict[str, Any]) -> None:
+def test_what_is_computed_before_numbers_are_rounded_is_noted(options: dict[str, Any]) -> None:
     double = numeric("double", TABLE["age"].data * 2)
     made = plan(Table([*TABLE.columns, double]), after={"round": {"age": 5}}, **options)
     assert sum("double" in note and "age" in note for note in made.notes) == 1
@@ -164,10 +164,10 @@ def test_kept_variables_come_first_and_others_as_named_by_name_or_position() -> 
 def test_fits_are_a_formula_alone_or_a_list_with_settings() -> None:
     """As the checks compute them, by the rule of the synthesis."""
 
-    def fits(asked: Any, **options: Any) -> list[tuple[Any, ...]]:
-        case = plan(checks={"fits": asked}, **options).checking(Seed(0)).case
-        found = [request for _, (request, _, _) in requested_fits(case)]
-        return [(fit.formula, fit.family, fit.rule, fit.clusters) for fit in found]
+    def fits(requests: Any, **options: Any) -> list[tuple[Any, ...]]:
+        case = plan(checks={"fits": requests}, **options).checking(Seed(0)).case
+        listed = [request for _, (request, _, _) in requested_fits(case)]
+        return [(fit.formula, fit.family, fit.rule, fit.clusters) for fit in listed]
 
     assert fits("income ~ age") == [("income ~ age", "ols", "simple", None)]
     settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}

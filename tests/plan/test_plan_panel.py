@@ -119,8 +119,8 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
     assert not step(plan, "sex").paths
     falls = frame().groupby("person")["grade"].diff() < 0
     persons = frame().loc[falls, "person"].nunique()
-    (told,) = [note for note in plan.notes if "'grade never falls'" in note]
-    assert f"{falls.sum()} confidential rows of {persons} persons" in told
+    (rule_note,) = [note for note in plan.notes if "'grade never falls'" in note]
+    assert f"{falls.sum()} confidential rows of {persons} persons" in rule_note
     assert not any(
         "never falls" in note for note in planned(**options, on_violation="ignore").notes
     )
@@ -152,10 +152,10 @@ def with_branches(n: int = 300) -> pd.DataFrame:
 def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> None:
     data = with_branches()
     plan = planned(data, structural_zeros="auto")
-    found = {zero.combinations.names: zero for zero in plan.spec.forbids}
-    assert not found["branch", "job"].is_firm
+    zeros = {zero.combinations.names: zero for zero in plan.spec.forbids}
+    assert not zeros["branch", "job"].is_firm
     made = next(plan.spec.fit(plan.table, plan.seed, n_jobs=1).generate(plan.seed, n_jobs=1))
-    assert not found["branch", "job"].broken(made).any()
+    assert not zeros["branch", "job"].broken(made).any()
     listed = planned(data, structural_zeros=["auto", ["branch", "job"]])
     firm = {zero.combinations.names: zero.is_firm for zero in listed.spec.forbids}
     assert firm["branch", "job"]
@@ -165,7 +165,7 @@ def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> Non
     assert {zero.combinations.names for zero in other} == {("sex", "state", "branch")}
 
 
-def test_what_is_kept_comes_first_and_is_told() -> None:
+def test_what_is_kept_comes_first_and_is_noted() -> None:
     plan = planned(keep=["sex"])
     assert plan.spec.order[:2] == ("sex", "state")
     assert plan.copied == ("sex",)
@@ -219,7 +219,7 @@ def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:
         (365.25, True, {"rate": 1}, True),
     ],
 )
-def test_what_does_not_advance_so_is_told(
+def test_variables_that_advance_otherwise_are_noted(
     scale: float, rises: bool, options: dict[str, Any], noted: bool
 ) -> None:
     name = "exact" if "rate" in options else "age"
@@ -227,6 +227,6 @@ def test_what_does_not_advance_so_is_told(
     variables = kinds | {name: kinds[name] | {"method": "advance", "options": options}}
     panel = {"person": "person", "time": "year"}
     plan = planned(ages(scale, rises=rises), panel=panel, variables=variables)
-    told = [note for note in plan.notes if "or use another model" in note]
-    assert len(told) == noted
-    assert all("days" in note or "per day" in note for note in told)
+    notes = [note for note in plan.notes if "or use another model" in note]
+    assert len(notes) == noted
+    assert all("days" in note or "per day" in note for note in notes)

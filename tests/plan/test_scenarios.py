@@ -1,4 +1,4 @@
-"""What the plan says of the checks before anything is fitted: every problem, with its place."""
+"""Problems of the checks before anything is fitted: all of them, each with its key."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ KNOWN: dict[str, Any] = {"keys": ["sex", "age"], "target": "marital"}
 def planned(checks: Any, table: Table = TABLE, **further: Any) -> tuple[Any, list[str], list[str]]:
     config = read_chain_config({"checks": checks} | further)
     context = Context(config=config, data=Input.of(table), registry=Registry())
-    found = plan_scenarios(context)
-    return found.made, [*found.notes], [*found.problems]
+    scenarios = plan_scenarios(context)
+    return scenarios.made, [*scenarios.notes], [*scenarios.problems]
 
 
 def test_scenarios_are_as_configured() -> None:
@@ -55,10 +55,10 @@ def test_a_limit_whose_check_is_off_is_refused() -> None:
         assert needed
         for check in needed:
             off = EVERYTHING | {check: [] if CHECKS[check].several else False}
-            said = f"limits.{key}: the check {check!r} is off; switch it on or remove the"
-            assert any(problem.startswith(said) for problem in planned(off, **limits)[2]), key
+            sentence = f"limits.{key}: the check {check!r} is off; switch it on or remove the"
+            assert any(problem.startswith(sentence) for problem in planned(off, **limits)[2]), key
         problems = planned(EVERYTHING, **limits)[2]
         needs = {*measure.needs, *(["view"] if measure.view else [])}
-        said = [f"limits.{key}: {lacking[what]}" for what in lacking if what in needs]
-        assert len(problems) == len(said), key
-        assert all(words in problem for words, problem in zip(said, problems, strict=True))
+        starts = [f"limits.{key}: {lacking[what]}" for what in lacking if what in needs]
+        assert len(problems) == len(starts), key
+        assert all(words in problem for words, problem in zip(starts, problems, strict=True))

@@ -1,4 +1,4 @@
-"""The table of jobs: every job is listed, takes its settings, and leaves a CSV that says where."""
+"""The table of jobs: every job is listed, takes its settings, and writes a CSV with the machine."""
 
 import ast
 import csv
@@ -31,17 +31,17 @@ def call(monkeypatch, *words):
 def trial(monkeypatch):
     """Return a job of a subject that is there already."""
 
-    def run(n: int, place: Path = Path(), seed: int = 1):
+    def run(n: int, path: Path = Path(), seed: int = 1):
         yield Row(f"{n} times", "found", n + seed, "s", holds=n < 5)
-        yield Row(str(place), "nothing", None)
+        yield Row(str(path), "nothing", None)
 
     monkeypatch.setitem(JOBS, "dcap.trial", benchmark.Job("dcap.trial", run, {"n": 2}))
 
 
 def test_every_job_is_in_the_table_and_its_smallest_settings_are_its_own():
-    found = {job.name: job for job in benchmark.jobs_of(benchmark.subjects())}
-    assert sorted(found) == sorted(JOB_NAMES)
-    for job in found.values():
+    jobs = {job.name: job for job in benchmark.jobs_of(benchmark.subjects())}
+    assert sorted(jobs) == sorted(JOB_NAMES)
+    for job in jobs.values():
         assert set(job.small) <= set(inspect.signature(job.run).parameters), job.name
         assert inspect.getdoc(job.run), job.name
         assert benchmark.listed(job).startswith(job.name)
@@ -51,7 +51,7 @@ def test_every_job_is_in_the_table_and_its_smallest_settings_are_its_own():
 def test_a_row_says_where_and_when_it_was_measured(monkeypatch, tmp_path, capsys):
     out = tmp_path / "rows.csv"
     assert call(monkeypatch, "dcap.trial", "--small", "--seed", 3, "--out", out) == 0
-    assert call(monkeypatch, "dcap.trial", "--set", "n=7", "--set", "place=x", "--out", out) == 1
+    assert call(monkeypatch, "dcap.trial", "--set", "n=7", "--set", "path=x", "--out", out) == 1
     assert "DOES NOT HOLD" in capsys.readouterr().out
     with out.open(newline="") as file:
         first, _, third, fourth = csv.DictReader(file)
@@ -75,5 +75,5 @@ def test_a_row_says_where_and_when_it_was_measured(monkeypatch, tmp_path, capsys
         (["nothing.at_all"], "no such job"),
     ],
 )
-def test_mistakes_are_told(monkeypatch, words, part):
+def test_mistakes_are_printed(monkeypatch, words, part):
     assert part in call(monkeypatch, *words)

@@ -43,15 +43,15 @@ def rows(file):
 
 
 @pytest.fixture(scope="module")
-def found(file):
+def results(file):
     groups = {"age": 20}
     table = dcap.read({"path": str(file)}, KEYS, "job", groups)
     assert table.names == (*KEYS, "job")
     return {n: dcap.examine(table, o, groups, M, 1, 3) for n, o in dcap.METHODS.items()}
 
 
-def test_the_tables_are_those_of_the_measures(rows, found):
-    for name, item in found.items():
+def test_the_tables_are_those_of_the_measures(rows, results):
+    for name, item in results.items():
         for subset in dcap.SUBSETS:
             last = item.whole.row(M, subset)
             assert rows[f"table 1, {name}, m = {M}", f"{subset}, zero"] == last.zero

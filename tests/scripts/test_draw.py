@@ -96,7 +96,7 @@ def test_wide_files_have_their_columns_as_periods(wide_files):
 
 
 def side(names, codes):
-    periods = tuple(f"t{place}" for place in range(len(codes[0])))
+    periods = tuple(f"t{number}" for number in range(len(codes[0])))
     return script.Careers("original", tuple(names), periods, np.array(codes))
 
 
@@ -109,7 +109,7 @@ def test_labels_with_the_same_first_letters_are_one_state():
 
 @pytest.mark.parametrize(("n_states", "shown"), [(10, 10), (11, 10), (30, 10)])
 def test_at_most_ten_states_are_shown(n_states, shown):
-    one = side([f"s{place}" for place in range(n_states)], [[place] for place in range(n_states)])
+    one = side([f"s{code}" for code in range(n_states)], [[code] for code in range(n_states)])
     grouped, _ = script.grouped((one, one), None)
     assert len(grouped.labels) == shown
     assert (grouped.labels[-1] == script.OTHERS) == (n_states > 10)
@@ -148,7 +148,7 @@ def test_the_picture_is_whole_and_shows_the_shares(long_files):
     assert height == pytest.approx([script.TALL * s for s in (2 / 6, 3 / 6, 1 / 4, 3 / 4)], abs=0.2)
 
 
-def test_an_existing_picture_is_only_replaced_when_told(wide_files, tmp_path):
+def test_an_existing_picture_is_only_replaced_on_request(wide_files, tmp_path):
     out = tmp_path / "careers.svg"
     assert run(*wide_files, "-o", out).exit_code == 0
     first = out.read_text()

@@ -91,5 +91,5 @@ def test_every_fault_is_seen(
     trial = fuzz_inputs.Trial([call], "", names={"town"})
     monkeypatch.setitem(fuzz.KINDS, "odd", lambda *_: trial)
     monkeypatch.setattr(fuzz, "SECONDS", 0.1)
-    (told,) = fuzz.outcome("odd", 0).findings
-    assert finding in told
+    (message,) = fuzz.outcome("odd", 0).findings
+    assert finding in message

@@ -25,24 +25,24 @@ def release(file: pd.DataFrame) -> script.Release:
 
 
 @pytest.mark.parametrize(("key", "whole"), [("none", RECORDS), (None, 0)])
-def test_a_record_is_rebuilt_from_all_others_only_without_a_secret(file, release, key, whole):
+def test_a_record_is_rebuilt_from_all_others_only_without_a_key(file, release, key, whole):
     published = release.made(file, key)
-    found = [script.rebuilt(release, file, place, published) for place in range(RECORDS)]
-    assert sum(one.whole for one in found) == whole
-    assert {one.refits for one in found} == {3 + 3 + 3}
-    guessed = sum(one.guessed for one in found)
+    rebuilds = [script.rebuilt(release, file, position, published) for position in range(RECORDS)]
+    assert sum(one.whole for one in rebuilds) == whole
+    assert {one.refits for one in rebuilds} == {3 + 3 + 3}
+    guessed = sum(one.guessed for one in rebuilds)
     assert guessed < RECORDS * 3
     if key is None:
-        assert sum(one.right for one in found) <= guessed + 2
+        assert sum(one.right for one in rebuilds) <= guessed + 2
 
 
-def test_replay_tells_who_was_in_the_file_only_without_a_secret(file, release):
+def test_replay_reveals_members_only_without_a_key(file, release):
     others = file.iloc[:-1]
     right = {
         key: np.mean(
             [
-                script.told_membership(release, others, file.iloc[[place]], key)
-                for place in range(RECORDS)
+                script.membership_attack(release, others, file.iloc[[position]], key)
+                for position in range(RECORDS)
             ]
         )
         for key in ("none", None)
@@ -51,13 +51,13 @@ def test_replay_tells_who_was_in_the_file_only_without_a_secret(file, release):
     assert right[None] <= 0.75
 
 
-def test_the_attack_by_distance_finds_copies_and_guesses_where_nothing_is_told():
+def test_the_attack_by_distance_finds_copies_and_otherwise_guesses():
     rng = np.random.default_rng(4)
     names = [f"v{k}" for k in range(8)]
     half, unseen, far = (
         pd.DataFrame(rng.choice(list("abcd"), (200, 8)), columns=names) for _ in range(3)
     )
     assert script.distance_attack(half, unseen, [half], names) == pytest.approx((1, 1), abs=0.02)
-    area, found = script.distance_attack(half, unseen, [far], names)
+    area, hits = script.distance_attack(half, unseen, [far], names)
     assert area == pytest.approx(0.5, abs=0.06)
-    assert found == pytest.approx(script.ALARMS, abs=0.03)
+    assert hits == pytest.approx(script.ALARMS, abs=0.03)

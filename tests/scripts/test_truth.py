@@ -32,7 +32,7 @@ def test_more_marginals_than_asked_for_are_a_sample_that_stays():
     assert few[0] == few[1] != script.k_marginal(one, other, one.names)
 
 
-def test_impossible_pairs_are_those_that_nobody_has_though_many_are_expected():
+def test_impossible_pairs_are_those_without_records_though_many_are_expected():
     half = np.repeat([0, 1], 100)
     known = Table([coded("a", half, "xy"), coded("b", half, "xy")])
     other = Table([coded("a", [0, 0, 1, 1], "xy"), coded("b", [0, 1, 1, 1], "xy")])

@@ -85,7 +85,7 @@ class Facts:
     strata: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis."""
-    kept: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
     maker: str | None = None
     """Key of the extension that made whole datasets; None for draws of the chain."""
@@ -189,7 +189,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         original_rows=manifest.original_rows,
         strata=manifest.config.strata,
         after=manifest.after,
-        kept=manifest.kept,
+        relations=manifest.relations,
         maker=manifest.maker,
         extensions=manifest.extensions,
         person=(groups.column if groups else panel.person if panel else "") or "",

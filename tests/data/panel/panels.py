@@ -45,10 +45,10 @@ def random_column(index: PanelIndex, kind: Kind, seed: int = 0, *, missing: bool
 
 def persons_of(index: PanelIndex, column: Column) -> list[dict[int, object]]:
     """The values of each person by period."""
-    found: list[dict[int, object]] = [{} for _ in range(index.n_persons)]
+    histories: list[dict[int, object]] = [{} for _ in range(index.n_persons)]
     for person, period, value in zip(index.person, index.period, values_of(column), strict=True):
-        found[person][int(period)] = value
-    return found
+        histories[person][int(period)] = value
+    return histories
 
 
 def panel(index: PanelIndex, *columns: Column) -> PanelTable:

@@ -69,6 +69,6 @@ def test_one_person_and_one_period():
     assert index.is_first.tolist() == [True]
     assert index.elapsed.tolist() == [0.0]
     closed = PanelIndex.of_persons(3, TIMES)
-    nobody = index.take_persons(np.zeros(0, dtype=np.int64))
-    assert (nobody.n_rows, nobody.n_persons, [*map(len, nobody.by_period)]) == (0, 0, [0])
+    empty = index.take_persons(np.zeros(0, dtype=np.int64))
+    assert (empty.n_rows, empty.n_persons, [*map(len, empty.by_period)]) == (0, 0, [0])
     assert (closed.n_rows, closed.is_open, closed.is_first.all()) == (3, False, True)

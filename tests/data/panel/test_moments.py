@@ -11,19 +11,19 @@ from tests.tables import coded, numeric
 
 def test_words_that_are_numbers_are_ordered_by_value():
     column = coded("wave", [2, 0, 1, 2], ("10", "2", "1"))
-    found = moments_of(column)
-    assert found.times.tolist() == [1.0, 2.0, 10.0]
-    assert found.period.tolist() == [0, 2, 1, 0]
-    labels = [found.column.variable.levels[code] for code in found.column.data]
+    moments = moments_of(column)
+    assert moments.times.tolist() == [1.0, 2.0, 10.0]
+    assert moments.period.tolist() == [0, 2, 1, 0]
+    labels = [moments.column.variable.levels[code] for code in moments.column.data]
     assert labels == ["1", "2", "10"]
-    assert found.gaps == 1
+    assert moments.gaps == 1
 
 
 def test_ordered_words_count_positions_of_the_levels_that_occur():
     column = coded("wave", [3, 1, 3], ("a", "b", "c", "d"), kind=Kind.ORDERED)
-    found = moments_of(column)
-    assert found.times.tolist() == [0.0, 1.0]
-    assert found.period.tolist() == [1, 0, 1]
+    moments = moments_of(column)
+    assert moments.times.tolist() == [0.0, 1.0]
+    assert moments.period.tolist() == [1, 0, 1]
     assert moments_of(numeric("year", [1.0, 3.0, 5.0])).gaps == 0
 
 
@@ -51,9 +51,9 @@ def test_words_are_sorted_by_year_number_and_month():
 )
 def test_months_are_of_one_length_for_gaps(dates, gaps):
     days = np.array(dates, dtype="datetime64[D]").astype(np.float64)
-    found = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
-    assert found.gaps == gaps
-    assert found.times.tolist() == sorted(days)  # what advances uses days
+    moments = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
+    assert moments.gaps == gaps
+    assert moments.times.tolist() == sorted(days)  # what advances uses days
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rules from period to period, and what the past says of the next value, against slow loops."""
+"""Rules from period to period, and values computed from the past, against slow loops."""
 
 import numpy as np
 import pytest
@@ -62,15 +62,15 @@ def test_steps_that_are_not_allowed(seed):
 def test_last_observed(kind):
     index = random_index(seed=4, n=60)
     column = random_column(index, kind, 4)
-    found = values_of(last_observed(index, column))
+    made = values_of(last_observed(index, column))
     slow = []
     for history in persons_of(index, column):
         periods = sorted(history)
-        for place in range(len(periods)):
-            earlier = [history[t] for t in periods[:place]]
+        for period in range(len(periods)):
+            earlier = [history[t] for t in periods[:period]]
             observed = [v for v in earlier if v not in ("", "-9")]
             slow.append(observed[-1] if observed else history[periods[0]])
-    assert found == slow
+    assert made == slow
 
 
 KINDS = (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE)
@@ -78,15 +78,15 @@ KINDS = (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE)
 
 def slow_past(index, column):
     """Value before, changes before, time since the last change: person by person."""
-    found = []
+    rows = []
     for history in persons_of(index, column):
         periods = sorted(history)
-        for place in range(1, len(periods)):
-            earlier = [history[t] for t in periods[:place]]
-            moves = [i for i in range(1, place) if earlier[i] != earlier[i - 1]]
-            since = TIMES[periods[place]] - TIMES[periods[moves[-1] if moves else 0]]
-            found.append((earlier[-1], float(len(moves)), float(since)))
-    return found
+        for number in range(1, len(periods)):
+            earlier = [history[t] for t in periods[:number]]
+            moves = [i for i in range(1, number) if earlier[i] != earlier[i - 1]]
+            since = TIMES[periods[number]] - TIMES[periods[moves[-1] if moves else 0]]
+            rows.append((earlier[-1], float(len(moves)), float(since)))
+    return rows
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,13 +103,13 @@ def test_columns_equal_slow_code_and_the_replay(kind, missing, seed):
     assert since.data.tolist() == [row[2] for row in slow]
 
     memory = PastValues(column.variable, index.n_persons)
-    place = {int(row): i for i, row in enumerate(later)}
+    position = {int(row): i for i, row in enumerate(later)}
     for period, rows in enumerate(index.by_period):
         known = rows[~index.is_first[rows]]
         if len(known):
-            told = memory.columns(index.person[known], float(TIMES[period]))
-            where = [place[int(row)] for row in known]
-            for one, other in zip(told, (before, changes, since), strict=True):
+            columns = memory.columns(index.person[known], float(TIMES[period]))
+            where = [position[int(row)] for row in known]
+            for one, other in zip(columns, (before, changes, since), strict=True):
                 assert one.variable == other.variable
                 assert values_of(one) == values_of(other.take(np.array(where)))
         memory.learn(index.person[rows], column.take(rows), float(TIMES[period]))
@@ -123,7 +123,7 @@ def test_nearest_observed_value_is_remembered_under_missing_codes():
     for period, rows in enumerate(index.by_period):
         memory.learn(index.person[rows], column.take(rows), float(TIMES[period]))
         for person in index.person[rows]:
-            own = [v for t, v in sorted(histories[person].items()) if t <= period]
-            observed = [v for v in own if not isinstance(v, str)]
-            told = values_of(memory.known.take(np.array([person])))[0]
-            assert told == (observed[-1] if observed else own[0])
+            history = [v for t, v in sorted(histories[person].items()) if t <= period]
+            observed = [v for v in history if not isinstance(v, str)]
+            nearest = values_of(memory.known.take(np.array([person])))[0]
+            assert nearest == (observed[-1] if observed else history[0])

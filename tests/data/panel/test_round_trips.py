@@ -68,9 +68,9 @@ def test_unsorted_rows_come_back_sorted(tmp_path):
     written = [line.split(",") for line in path.read_text().splitlines()[1:]]
     assert written == sorted(written, key=lambda cells: (int(cells[0]), int(cells[1])))
     # persons are numbered in the order of their first rows, whatever the order of the rows is
-    found = sorted(sorted(row[1:] for row in written if row[0] == i) for i in "123")
+    written_rows = sorted(sorted(row[1:] for row in written if row[0] == i) for i in "123")
     wanted = [line.split(",") for line in rows]
-    assert found == sorted(sorted(row[1:] for row in wanted if row[0] == i) for i in "123")
+    assert written_rows == sorted(sorted(row[1:] for row in wanted if row[0] == i) for i in "123")
 
 
 def test_names_of_persons_become_numbers(tmp_path):

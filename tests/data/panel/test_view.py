@@ -1,4 +1,4 @@
-"""What a career says of a person, what changes, and what the checks of persons see."""
+"""Values of a person from a career, changes, and the table for checks of persons."""
 
 from collections import Counter
 from itertools import pairwise
@@ -55,8 +55,8 @@ def test_value_in_one_period_and_absence(kind):
     histories = persons_of(index, column)
     table = panel(index, column)
     for period in range(len(TIMES)):
-        found = in_period(table, column, period)
-        assert values_of(found) == [own.get(period, ABSENT) for own in histories]
+        cross_section = in_period(table, column, period)
+        assert values_of(cross_section) == [history.get(period, ABSENT) for history in histories]
 
 
 def test_person_view_shows_first_last_and_chosen_periods():
@@ -68,9 +68,9 @@ def test_person_view_shows_first_last_and_chosen_periods():
     )
     histories = persons_of(index, column)
     assert view.n_rows == index.n_persons
-    assert values_of(view["x@first"]) == [own[min(own)] for own in histories]
-    assert values_of(view["x@last"]) == [own[max(own)] for own in histories]
-    assert values_of(view["x@1993"]) == [own.get(2, ABSENT) for own in histories]
+    assert values_of(view["x@first"]) == [history[min(history)] for history in histories]
+    assert values_of(view["x@last"]) == [history[max(history)] for history in histories]
+    assert values_of(view["x@1993"]) == [history.get(2, ABSENT) for history in histories]
     assert view["sex"].data.tolist() == [p % 2 for p in range(index.n_persons)]
     assert "sex@first" not in view
 
@@ -112,7 +112,7 @@ def test_periods_have_labels_and_rise():
 def test_person_summary(seed):
     index = random_index(seed=seed, n=50)
     column = random_column(index, Kind.CATEGORICAL, seed)
-    found = {c.name.removeprefix("career."): values_of(c) for c in person_summary(index, column)}
+    summary = {c.name.removeprefix("career."): values_of(c) for c in person_summary(index, column)}
     labels = column.variable.labels
     for person, history in enumerate(persons_of(index, column)):
         periods = sorted(history)
@@ -125,8 +125,8 @@ def test_person_summary(seed):
             "moves": sum(a != b for a, b in pairwise(states)), "states": len(counts),
             "first_state": states[0], "last_state": states[-1], "main_state": main,
         }  # fmt: skip
-        assert {name: values[person] for name, values in found.items()} == wanted
-    assert [c.name.removeprefix("career.") for c in person_summary(index)] == [*found][:4]
+        assert {name: values[person] for name, values in summary.items()} == wanted
+    assert [c.name.removeprefix("career.") for c in person_summary(index)] == [*summary][:4]
     assert len(row_summary(index)) == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from effects import cases, own
+from effects import cases, package_fit
 
 from synthesizer.data.errors import DataError
 from synthesizer.measures.utility import fixed_effects
@@ -277,7 +277,7 @@ def test_fits_are_those_of_pyfixest(name):
     source = name.split()[0]
     if source != "federal" and not all(path.exists() for path in files):
         pytest.skip("the data are not beside the repository")
-    coefficients, errors = own(models(*files, 500, source)[name])
+    coefficients, errors = package_fit(models(*files, 500, source)[name])
     np.testing.assert_allclose(coefficients, PYFIXEST[name][0], rtol=1e-8)
     np.testing.assert_allclose(errors, PYFIXEST[name][1], rtol=1e-8)
 

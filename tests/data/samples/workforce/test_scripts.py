@@ -42,7 +42,7 @@ def test_one_and_two_workers_write_the_same_bytes(tmp_path):
     assert (manifest["persons"], manifest["seed"], len(manifest["parts"])) == (500, 9, 3)
 
 
-def test_all_bad_arguments_are_told_at_once_and_nothing_is_written(tmp_path):
+def test_all_bad_arguments_are_refused_at_once_and_nothing_is_written(tmp_path):
     (tmp_path / "old").mkdir()
     assert call("--persons", 50, "--out", tmp_path / "old").exit_code == 2
     wrong = {"persons": "1.5", "years": "1988", "seed": -1, "workers": 2000, "block": "x"}
@@ -72,9 +72,9 @@ def test_sizes_are_like_those_of_the_true_workforce():
     frame = simulate(20_000, seed=1).to_pandas()
     last = frame[frame["year"] == frame["year"].max()]
     bureaus = true_counts("agency_subagency").groupby("AGYSUB")["EMPCOUNT"].sum()
-    own, true = last["agency"].astype(str).value_counts(), bureaus.sort_values(ascending=False)
-    assert abs(own[:20].sum() / own.sum() - true[:20].sum() / true.sum()) < 0.1
-    assert abs(gini(own.to_numpy()) - gini(true.to_numpy())) < 0.15
+    made, true = last["agency"].astype(str).value_counts(), bureaus.sort_values(ascending=False)
+    assert abs(made[:20].sum() / made.sum() - true[:20].sum() / true.sum()) < 0.1
+    assert abs(gini(made.to_numpy()) - gini(true.to_numpy())) < 0.15
     general, pay = last[last["pay_plan"] == "GS"], true_counts("pay_plan_grade")
     pay = pay[(pay["PAYPLAN"] == "GS") & (pay["GRD"] != "*")]
     pay = pay.assign(GRD=pay["GRD"].str.zfill(2)).set_index("GRD")
@@ -84,5 +84,5 @@ def test_sizes_are_like_those_of_the_true_workforce():
     means = paid.groupby(grades).mean(), pay["AVGSAL"]
     for grade in ("07", "09", "11", "13", "14", "15"):
         assert abs(shares[0][grade] - shares[1][grade]) < 0.08
-        own, true = (mean[grade] / mean["12"] for mean in means)
-        assert abs(own / true - 1) < 0.1
+        made, true = (mean[grade] / mean["12"] for mean in means)
+        assert abs(made / true - 1) < 0.1

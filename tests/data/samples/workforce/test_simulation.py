@@ -31,12 +31,12 @@ def frame(table):
 @pytest.fixture(scope="module")
 def codes(table):
     """Return the codes of every column; amounts as they are."""
-    found = {}
+    arrays = {}
     for name in table.column_names:
         column = table[name].combine_chunks()
         values = column if name in (*AMOUNTS, "person", "year") else column.indices
-        found[name] = values.to_numpy().astype(np.int64)
-    return found
+        arrays[name] = values.to_numpy().astype(np.int64)
+    return arrays
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +111,10 @@ def test_pay_is_that_of_the_table_but_for_two_percent_at_a_neighbouring_step(cod
     ]
     grade = np.array([of_plan[a][b] for a, b in zip(plan, codes["grade"][rows], strict=True)])
     true = codes["basic_pay"][rows]
-    as_told = pay.basic_pay(plan, grade, step, year) == true
-    near = [pay.basic_pay(plan, grade, step + aside, year) == true for aside in (-1, 1)]
-    assert 0.015 < 1 - as_told.mean() < 0.025
-    assert (as_told | near[0] | near[1]).all()
+    in_table = pay.basic_pay(plan, grade, step, year) == true
+    beside = [pay.basic_pay(plan, grade, step + aside, year) == true for aside in (-1, 1)]
+    assert 0.015 < 1 - in_table.mean() < 0.025
+    assert (in_table | beside[0] | beside[1]).all()
 
 
 def test_the_general_schedule_spans_thirty_percent_and_grows_by_the_raises():
@@ -135,12 +135,12 @@ def test_steps_come_by_waiting_one_two_and_three_years(codes):
         new[1:] = change if k == 0 else new[1:] | change
     start = np.flatnonzero(new)  # spells in one step; years out do not count
     length = np.diff([*start, len(new)])
-    kept = (codes["person"][start][1:] == codes["person"][start][:-1]) & general[start[1:]]
-    kept &= (codes["grade"][start][1:] == codes["grade"][start][:-1]) & general[start[:-1]]
+    same = (codes["person"][start][1:] == codes["person"][start][:-1]) & general[start[1:]]
+    same &= (codes["grade"][start][1:] == codes["grade"][start][:-1]) & general[start[:-1]]
     rise = codes["step"][start][1:] - codes["step"][start][:-1]
-    assert (rise[kept] == 1).mean() > 0.99
+    assert (rise[same] == 1).mean() > 0.99
     # spells that begin and end with a step in the same grade
-    whole = np.flatnonzero(kept[1:] & kept[:-1] & (rise[1:] == 1) & (rise[:-1] == 1)) + 1
+    whole = np.flatnonzero(same[1:] & same[:-1] & (rise[1:] == 1) & (rise[:-1] == 1)) + 1
     step, years = codes["step"][start][whole], length[whole]
     waits = np.array(p.WAITS)[step - 1]
     assert set(step) == set(range(2, 10))
@@ -206,7 +206,7 @@ def test_any_years_and_persons_can_be_asked_for(persons, first, last):
     assert len(set(table["person"].to_numpy())) == persons
 
 
-def test_all_bad_arguments_are_told_at_once():
+def test_all_bad_arguments_are_refused_at_once():
     for wrong, names in (
         ({"persons": MAX_PERSONS + 1, "seed": -1, "block": 0}, ["persons", "seed", "block"]),
         ({"persons": 0, "first_year": 1987, "last_year": 2012}, ["persons", "first", "last"]),
@@ -214,9 +214,9 @@ def test_all_bad_arguments_are_told_at_once():
     ):
         with pytest.raises(DataError) as caught:
             simulate(**wrong)
-        found = caught.value.problems
-        assert len(found) == len(names)
-        assert all(any(name in text for text in found) for name in names)
+        problems = caught.value.problems
+        assert len(problems) == len(names)
+        assert all(any(name in text for text in problems) for name in names)
 
 
 # The regression of the paper finds the gaps that the parameters name.
@@ -250,24 +250,24 @@ def coefficients(frame, columns):
     x = np.column_stack([y, age, age**2, years, *columns.values()])
     effects = [frame[name].cat.codes.to_numpy() for name in ("agency", "occupation")]
     x = without_effects(x, [*effects, frame["year"].to_numpy() - 1988])
-    found = np.linalg.lstsq(x[:, 1:], x[:, 0], rcond=None)[0]
-    return dict(zip(["age", "age2", "education", *columns], found, strict=True))
+    slopes = np.linalg.lstsq(x[:, 1:], x[:, 0], rcond=None)[0]
+    return dict(zip(["age", "age2", "education", *columns], slopes, strict=True))
 
 
 @pytest.mark.parametrize("sex", p.SEXES)
 def test_race_gaps_are_those_documented(sample, sex):
     part = sample[sample["sex"] == sex]
     races = {race: (part["race"] == race).to_numpy(float) for race in p.RACES[:4]}
-    found = coefficients(part, races)
+    slopes = coefficients(part, races)
     for name, true in COEFFICIENTS[sex].items():
         tolerance = {"AIAN": 0.03, "Asian": 0.025}.get(name, 0.016)
         tolerance = {"age": 0.004, "age2": 0.00004, "education": 0.003}.get(name, tolerance)
-        assert abs(found[name] - true) < tolerance, (name, found[name], true)
+        assert abs(slopes[name] - true) < tolerance, (name, slopes[name], true)
 
 
 def test_women_are_paid_as_documented(sample):
     white = sample[sample["race"] == "White"]
-    found = coefficients(white, {"women": (white["sex"] == "F").to_numpy(float)})
-    assert abs(found["women"] - COEFFICIENT_OF_WOMEN) < 0.01
+    slopes = coefficients(white, {"women": (white["sex"] == "F").to_numpy(float)})
+    assert abs(slopes["women"] - COEFFICIENT_OF_WOMEN) < 0.01
     for gap in p.GAPS:  # those that are injected are near those documented
         assert abs((gap.first + gap.last) / 2 - COEFFICIENTS[gap.sex][gap.race]) < 0.01
