@@ -125,15 +125,15 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10284,
+    "data": 10433,
     "models": 8916,
-    "measures": 14401,
+    "measures": 14390,
     "engine": 1796,
-    "report": 6620,
-    "config": 935,
-    "plan": 3472,
-    "jobs": 2913,
-    "cli": 1641,
+    "report": 6628,
+    "config": 943,
+    "plan": 3530,
+    "jobs": 2898,
+    "cli": 1644,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2325,
@@ -145,7 +145,8 @@ CEILINGS = {
     "extensions.verification": 7457,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
-room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""
+room adds it takes out elsewhere. The verdict was granted 800 lines and took 600; relations, numbers
+near others, tails and margins were granted 1,200."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():

@@ -143,10 +143,10 @@ def test_sets_of_dummies_are_found_whole(form, n_shown, words, rng):
 
 def test_dummies_that_are_apart_by_accident_are_no_set(rng):
     ones = [np.isin(np.arange(N), range(first, first + 40)) for first in (0, 100, 300)]
-    assert said(*(numeric(f"d{i}", x) for i, x in enumerate(ones))) == []
+    assert sentences_of(*(numeric(f"d{i}", x) for i, x in enumerate(ones))) == []
     lost = [numeric(f"d{i}", rng.integers(0, 3, N) == i, rng.random(N) < 0.1, [""])
             for i in range(3)]  # fmt: skip
-    assert said(*lost) == []
+    assert sentences_of(*lost) == []
 
 
 def test_blanks_follow_from_an_earlier_level_or_blank(rng):
@@ -162,7 +162,7 @@ def test_blanks_follow_from_an_earlier_level_or_blank(rng):
     chance = numeric("chance", rng.integers(0, 99, N), rng.random(N) < 0.3, [""])
     columns = [coded("work", work, ["yes", "no", "ret'd"]), hours, sector, chance]
     blank = ["hours is blank where work == 'no'", "sector is blank where missing(hours)"]
-    assert said(*columns) == blank
+    assert sentences_of(*columns) == blank
     columns[0] = coded("work", work, ["yes", "no", "retired"])
     table = Table(columns)
     relations = find_relations(table)
@@ -188,14 +188,14 @@ def test_shares_add_up_and_stay_above_zero(rng):
     shares = np.round(rng.dirichlet([3.0, 4, 5], N) * 100, 1)
     shares[:, 2] = np.round(100 - shares[:, 0] - shares[:, 1], 1)
     columns = [numeric(name, shares[:, i], decimals=1) for i, name in enumerate("abc")]
-    assert said(*columns) == ["c = 100 - a - b", "c >= 0 in all rows"]
-    assert said(*columns[:2], numeric("d", rng.integers(0, 99, N))) == []
+    assert sentences_of(*columns) == ["c = 100 - a - b", "c >= 0 in all rows"]
+    assert sentences_of(*columns[:2], numeric("d", rng.integers(0, 99, N))) == []
 
 
 def test_orders_without_equal_values_are_strict(rng):
     low = rng.integers(0, 9, N)
     columns = [numeric("low", low), numeric("high", low + rng.integers(1, 4, N))]
-    assert said(*columns) == ["high > low in all rows"]
+    assert sentences_of(*columns) == ["high > low in all rows"]
     (relation,) = find_relations(Table(columns))
     equal = Table([columns[0], numeric("high", low)])
     assert relation.text == "high <= low"
