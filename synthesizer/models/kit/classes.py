@@ -227,8 +227,9 @@ class TargetMoments:
         curves = _curves(value, above - shares / 2)
         lows, highs = classes.ranges(np.arange(n_classes))
         scale = _slope_of(classes.centres, value)
-        low = _curves(value + scale * (lows - classes.centres), above - shares)
-        high = _curves(value + scale * (highs - classes.centres), above)
+        low, high = (value + scale * (ends - classes.centres) for ends in (lows, highs))
+        low = _curves(np.clip(low, -MAX_SD, MAX_SD), above - shares)
+        high = _curves(np.clip(high, -MAX_SD, MAX_SD), above)
         across = (high - low) * (highs > lows)[:, None]
         return cls(
             np.column_stack([curves, spikes]).astype(np.float32),

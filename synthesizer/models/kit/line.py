@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
-from synthesizer.models.kit.numbers import SafeNumbers, steps_of
+from synthesizer.models.kit.numbers import EPS, SafeNumbers, steps_of
 from synthesizer.models.kit.numerics import check_floats
 
 MIN_EXPLAINED_SHARE = 0.95
@@ -41,6 +41,12 @@ MAX_END_ROWS, ROWS_PER_END = 5, 50
 """Extreme rows at either end that do not enter the fit, at most one in 50."""
 MAX_MAGNIFICATION = 2.0
 """Standard deviation of the terms over that of the number: no small difference of large numbers."""
+MAX_ZERO_SHARE = 0.01
+"""Rows with 0 in a regression of logarithms."""
+ZERO_SHARE, ZERO_BELOW = 1e-3, 30.0
+"""A zero counts as a thousandth of the smallest positive number, draws below 30 times that as 0."""
+MAX_SIZE_RATIO, USUAL_SHARE = 8.0, 0.98
+"""Residuals above 8 times their median size, of at most 2 % of the rows, are exceptions."""
 MAX_SEARCH_ROWS = 5_000
 MAX_FIT_ROWS = 100_000
 
@@ -61,11 +67,15 @@ class LinearRelation:
     """Decimals of a difference from a single predictor; None for other lines."""
     residuals: SafeNumbers | None = None
     """Replaces rare residuals."""
+    floors: FloatArray | None = None
+    """Number whose logarithm a zero of each predictor and of the target has, shape (k + 1,)."""
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (1 + len(self.names),))
         check_floats("centres", self.centres, (len(self.names),))
         check_floats("reach", np.array(self.reach), (2,))
+        if self.floors is not None:
+            check_floats("floors", self.floors, (len(self.names) + 1,))
 
     @classmethod
     def of(cls, predictors: Table, target: Column, numbers: SafeNumbers | None) -> Self | None:
@@ -82,9 +92,12 @@ class LinearRelation:
         start = cls._searched(predictors.take(rows), some)
         if start is None or start.is_in(predictors).mean() < MIN_WHOLE_SHARE:
             return None
-        numbered = (target, *(predictors[name] for name in start.names))
-        if start.in_logs and min(float(np.nanmin(c.data)) for c in numbered) <= 0:
-            return None
+        numbered = (*(predictors[name] for name in start.names), target)
+        if start.in_logs:
+            floors = np.array([_floor(_observed(c)) for c in numbered])
+            if np.isnan(floors).any():
+                return None
+            start = replace(start, floors=floors)
         start = replace(start, reach=(float(y.min()), float(y.max())))
         line = start._fitted(predictors, target)
         if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
@@ -99,9 +112,10 @@ class LinearRelation:
         columns = {column.name: _filled(column, centres[column.name]) for column in usable}
         y, in_logs = np.asarray(target.data, dtype=np.float64), False
         names, rest_share = _chosen(columns, y) if columns else ((), 1.0)
-        positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
-        if positive:
-            others, less = _chosen(positive, np.log(y))
+        floors = {name: _floor(x) for name, x in columns.items()}
+        logs = {n: np.log(np.maximum(x, floors[n])) for n, x in columns.items() if floors[n] > 0}
+        if logs and (floor := _floor(y)) > 0:
+            others, less = _chosen(logs, np.log(np.maximum(y, floor)))
             is_gap = _of_difference(predictors, target, names) is not None
             if less < (MAX_LOG_RATIO if is_gap else 1.0) * rest_share:
                 names, rest_share, in_logs = others, less, True
@@ -115,11 +129,15 @@ class LinearRelation:
         whole = np.flatnonzero(self.is_in(predictors))
         rows = whole[np.linspace(0, len(whole) - 1, min(MAX_FIT_ROWS, len(whole))).astype(np.intp)]
         y = np.asarray(target.data[rows], dtype=np.float64)
-        design, scaled = self._design(predictors.take(rows)), np.log(y) if self.in_logs else y
+        design, scaled = self._design(predictors.take(rows)), self._scaled(y)
         block = np.column_stack([scaled, design[:, 1:]])
         inner = (block == _within_ends(block)).all(axis=1)
+        if self.floors is not None:  # zeros are exceptions
+            inner &= (block > np.log(self.floors[[-1, *range(len(self.names))]])).all(axis=1)
         design, scaled = design[inner], scaled[inner]
-        coefficients = np.asarray(np.linalg.lstsq(design, scaled, rcond=None)[0], dtype=np.float64)
+        coefficients = _least_squares(design, scaled)
+        inner = _usual(scaled - design @ coefficients)
+        design, scaled = design[inner], scaled[inner]
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
         pair = np.stack([scaled, design @ coefficients])
         shares = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
@@ -147,8 +165,7 @@ class LinearRelation:
     def rest(self, predictors: Table, target: Column) -> Column:
         """Return the residuals of observed numbers."""
         values = np.asarray(target.data, dtype=np.float64)
-        if self.in_logs:
-            values = np.log(np.maximum(values, self.reach[0]))
+        values = self._scaled(np.maximum(values, self.reach[0]) if self.in_logs else values)
         variable = replace(target.variable, decimals=self.decimals, missing=(), storage={})
         rest = values - self._design(predictors) @ self.coefficients
         return Column(variable, rest if self.decimals is None else np.round(rest, self.decimals))
@@ -156,14 +173,34 @@ class LinearRelation:
     def numbers(self, predictors: Table, rest: FloatArray) -> FloatArray:
         """Return the numbers that belong to residuals, inside the reach, shape (n,)."""
         values = rest + self._design(predictors) @ self.coefficients
-        return np.clip(np.exp(np.minimum(values, 700)) if self.in_logs else values, *self.reach)
+        if self.in_logs:
+            values = np.exp(np.minimum(values, 700))
+            values[values < self._floor * ZERO_BELOW] = 0.0
+        return np.clip(values, *self.reach)
+
+    def _scaled(self, values: FloatArray) -> FloatArray:
+        """Return numbers of the target, or their logarithms."""
+        return np.log(np.maximum(values, self._floor)) if self.in_logs else values
+
+    @property
+    def _floor(self) -> float:
+        return 0.0 if self.floors is None else float(self.floors[-1])
 
     def _design(self, predictors: Table) -> FloatArray:
         medians = zip(self.names, self.centres, strict=True)
         columns = [_filled(predictors[name], median) for name, median in medians]
-        if self.in_logs:
-            columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
+        if self.in_logs and self.floors is not None:
+            pairs = zip(columns, self.floors[:-1], strict=True)
+            columns = [np.log(np.maximum(column, floor)) for column, floor in pairs]
         return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
+
+
+def _floor(values: FloatArray) -> float:
+    """Return the number that replaces zeros before a logarithm; NaN if they are too many."""
+    positive = values[values > 0]
+    if values.min() < 0 or len(positive) < (1 - MAX_ZERO_SHARE) * len(values):
+        return float("nan")
+    return float(positive.min() * ZERO_SHARE)
 
 
 def _of_difference(predictors: Table, target: Column, names: tuple[str, ...]) -> int | None:
@@ -173,9 +210,13 @@ def _of_difference(predictors: Table, target: Column, names: tuple[str, ...]) ->
     return None if decimals is None or coarse is None or coarse > decimals else decimals
 
 
+def _observed(column: Column) -> FloatArray:
+    return np.asarray(column.data[column.is_observed], dtype=np.float64)
+
+
 def _varies(column: Column) -> bool:
     """Whether a predictor is a number that varies."""
-    data = column.data[column.is_observed]
+    data = _observed(column)
     return column.variable.kind is Kind.NUMERIC and len(data) > 0 and bool(data.min() < data.max())
 
 
@@ -200,24 +241,40 @@ def _within_ends(matrix: FloatArray) -> FloatArray:
 
 def _chosen(columns: dict[str, FloatArray], target: FloatArray) -> tuple[tuple[str, ...], float]:
     """Return the predictors of a line, and the unexplained share of the variance."""
-    rest, n = _scaled([target])[:, 0], len(target)
-    names: list[str] = []
-    free = _scaled(columns.values())
-    rest_share, every = 1.0, list(columns)
-    most = min(MAX_PREDICTORS, n // ROWS_PER_PREDICTOR, len(every))
-    while len(names) < most:
-        gains = (free.T @ rest) ** 2
-        best = int(gains.argmax())
-        if gains[best] < MIN_GAIN_SHARE * rest_share:
-            break
-        direction = free[:, best]
-        names.append(every[best])
-        rest = rest - direction * (direction @ rest)
-        rest_share = float(rest @ rest)
-        free = free - np.outer(direction, direction @ free)
+    y, every = _scaled([target])[:, 0], _scaled(columns.values())
+    names, n, rest_share = list[int](), len(y), 1.0
+    for _ in range(min(MAX_PREDICTORS, n // ROWS_PER_PREDICTOR, len(columns)) + 1):
+        design = np.column_stack([np.ones(n), every[:, names]])
+        inner = _usual(y - design @ _least_squares(design, y))
+        base = np.linalg.qr(design[inner])[0]
+        some, free = y[inner], every[inner]
+        rest = some - base @ (base.T @ some)
+        rest_share = float(rest @ rest) / max(float((some - some.mean()) @ some), EPS)
+        free = free - base @ (base.T @ free)
         sizes = np.linalg.norm(free, axis=0)
         free = np.divide(free, sizes, out=np.zeros_like(free), where=sizes > 1e-6)
-    return tuple(names), rest_share * (n - 1) / max(n - 1 - len(names), 1)
+        gains = (free.T @ rest) ** 2
+        best = int(gains.argmax())
+        if gains[best] < MIN_GAIN_SHARE * float(rest @ rest) or len(names) == MAX_PREDICTORS:
+            break
+        names.append(best)
+    every_name = list(columns)
+    chosen = tuple(every_name[i] for i in names)
+    return chosen, rest_share * (n - 1) / max(n - 1 - len(names), 1)
+
+
+def _least_squares(design: FloatArray, target: FloatArray) -> FloatArray:
+    """Return coefficients that a few exceptions do not move."""
+    coefficients = np.linalg.lstsq(design, target, rcond=None)[0]
+    inner = _usual(target - design @ coefficients)
+    return np.asarray(np.linalg.lstsq(design[inner], target[inner], rcond=None)[0])
+
+
+def _usual(rest: FloatArray) -> BoolArray:
+    """Return the rows that are no exceptions: residuals within 8 times their median size."""
+    sizes = np.abs(rest - np.median(rest))
+    most = max(MAX_SIZE_RATIO * float(np.median(sizes)), float(np.quantile(sizes, USUAL_SHARE)))
+    return np.asarray(sizes <= most)
 
 
 def _scaled(columns: Iterable[FloatArray]) -> FloatArray:
