@@ -25,6 +25,8 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.data.workers import Advance
 
 MIN_DISTINCT = 30
+MIN_SINGLE = 8
+"""Distinct values of a function of one input."""
 MIN_AGREEMENT = 0.995
 _PROBE_ROWS = 64
 _PROBE_AGREEMENT = 0.8  # the probe has distinct values, where exceptions are frequent
@@ -275,10 +277,14 @@ def _verified(
     decimals = _decimals(column.data[column.is_observed], column.variable)
     slack = _slack(target, replace(column.variable, decimals=decimals))
     candidates: list[_Candidate] = []
-    if len(rows) and is_number:
+    if is_number and (len(rows) or len(np.unique(column.data[column.is_observed])) >= MIN_SINGLE):
+        some = rows if len(rows) else _probe_rows(column, few=True)
+        close = np.asarray(column.data[some], dtype=np.float64)
+        slacks = _slack(close, replace(column.variable, decimals=decimals))
         for search in (_linear, _curved):
-            if single := _passing(search(column, numbers, rows, target, slack), table):
+            if single := _passing(search(column, numbers, some, close, slacks), table):
                 return single
+    if len(rows) and is_number:
         nearest = _nearest([*numbers, *codes], position, table)
         candidates += _pairs(column, nearest, rows, target, slack, _FORMS)
         candidates += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))

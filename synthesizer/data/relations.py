@@ -35,6 +35,8 @@ MIN_BROKEN = 10
 """Fewest expected rows against it if the columns were independent."""
 MIN_SHARE = 0.01
 """Least expected share of rows against an order of numbers (not dates)."""
+MIN_OTHER_SHARE = 0.1
+"""The same for numbers of different forms."""
 MIN_LABELS = 0.5
 """Fewest texts per number for the number to be a code."""
 MAX_CODES = 0.5
@@ -75,6 +77,12 @@ class Relation:
             sign = {"<": ">=", "<=": ">"}
             return f"{_ORDER.sub(lambda match: f' {sign[match[1]]} ', self.text)} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """Variables whose draws it limits: the computed one, or both of an order."""
+        names = Expression.parse(self.text).names if self.key == "forbid" else ()
+        return frozenset({self.name, *names})
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows that break the relation, shape (n,).
@@ -366,8 +374,7 @@ def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Rela
     for *pair, is_strict in _rising_pairs(table.columns):
         for one, other in (pair, pair[::-1]):
             inputs = needed({one}, needs)
-            before = max(position.get(name, -1) for name in inputs)
-            if one in needs and (other in inputs or other in needs or position[other] < before):
+            if one in needs and (other in inputs or other in needs):
                 break
         else:
             pairs.add(tuple(pair))
@@ -384,19 +391,18 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
 
     The third value is whether they are never equal, which is no accident.
 
-    Two numbers are compared only if both are whole or both fractional: others rarely share a unit.
+    Whole and fractional numbers, or numbers and codes, rarely share a unit, so their order must be
+    clearer.
     """
-    groups: dict[tuple[bool, bool, bool], list[Column]] = {}
+    groups: dict[bool, dict[str, tuple[FloatArray, tuple[bool, bool]]]] = {}
     for column in columns:
-        is_date = column.variable.kind is Kind.DATE
-        key = is_date, column.is_coded, is_date or _is_whole(column)
-        groups.setdefault(key, []).append(column)
-    for (is_date, *_), chosen in groups.items():
-        values = {column.name: _amounts(column) for column in chosen if "`" not in column.name}
-        names = [name for name, numbers in values.items() if numbers is not None]
-        if len(names) < 2:
-            continue
-        every = np.stack([numbers for numbers in values.values() if numbers is not None])
+        if (numbers := _amounts(column)) is not None:
+            is_date = column.variable.kind is Kind.DATE
+            form = column.is_coded, is_date or _is_whole(column)
+            groups.setdefault(is_date, {})[column.name] = numbers, form
+    for is_date, chosen in groups.items():
+        names, forms = [*chosen], [form for _, form in chosen.values()]
+        every = np.stack([numbers for numbers, _ in chosen.values()])
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
@@ -405,7 +411,8 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
             for probe in probes:
                 candidates = candidates[~(probe[i] > probe[candidates]).any(axis=1)]
             for j in candidates:
-                share = 0.0 if is_date else MIN_SHARE
+                share = MIN_SHARE if forms[i] == forms[j] else MIN_OTHER_SHARE
+                share = 0.0 if is_date else share
                 if not (every[i] > every[j]).any() and _is_no_accident(every[i], every[j], share):
                     yield low, names[j], _are_apart(every[i], every[j])
 

@@ -183,7 +183,7 @@ class Context:
         drawn = {*free, *(() if config.design is None else (config.design.weight,))}
         if not self.is_panel:
             relations = find_relations(table, drawn=drawn, joined=joined)
-            return tuple(relation for relation in relations if relation.name not in free)
+            return tuple(r for r in relations if r.bound.isdisjoint(free))
         # rows of one person are no evidence of each other
         first = table.take(np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1)))
         constant = {name for name in names if self.changing.get(name) == 0}
@@ -191,7 +191,7 @@ class Context:
         derived |= suggest_derivations(table, drawn=drawn | constant)
         relations = find_relations(first, drawn=drawn, joined=joined, derived=derived)
         whole = (r for r in relations if r.name in derived or not r.broken(table).any())
-        return tuple(relation for relation in whole if relation.name not in free)
+        return tuple(r for r in whole if r.bound.isdisjoint(free))
 
     def takes_no_part(self, name: str) -> bool:
         """Whether a variable is dropped, an identifier, or the time of careers."""

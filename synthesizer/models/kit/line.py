@@ -29,7 +29,7 @@ MAX_LOG_RATIO = 0.9
 """Unexplained variance with logarithms over that of a difference."""
 MAX_DIFFERENCE_RATIO = 1.1
 """Variance of a difference over that of the residuals."""
-MIN_GAIN_SHARE = 0.1
+MIN_GAIN_SHARE = 0.03
 """Share of the unexplained variance that one more predictor explains."""
 MAX_HEAP_SHARE = 0.04
 """Rows with one number, or with the number of a predictor: a line would lose it."""
