@@ -250,10 +250,11 @@ def _show_zeros(
         "impossible rows: share of rows with a combination that does not occur in the data; rare "
         "combinations: those of fewer than 5 persons"
     )
-    zeros = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
+    of_lists = [zero for zero in plan.spec.forbids if isinstance(zero, StructuralZeros)]
+    zeros = [zero for zero in of_lists if not zero.is_firm]
     if zeros:
-        implied = sum(isinstance(f, StructuralZeros) and f.opened == 1.0 for f in zeros)
-        threes = sum(isinstance(f, StructuralZeros) and f.excludes for f in zeros)
+        implied = sum(zero.opened == 1.0 for zero in zeros)
+        threes = sum(bool(zero.excludes) for zero in zeros)
         more = f", {threes} of them of three variables" if threes else ""
         say(
             f"structural_zeros: auto forbids new combinations of {len(zeros) - implied} groups of "

@@ -92,6 +92,7 @@ _FORMS = (
     _DIFFERENCE,
     _Form("{a} * {b}", np.multiply, np.divide, False),
     _Form("{a} / {b}", np.divide, np.multiply, True),
+    _Form("100 * {a} / {b}", lambda a, b: 100 * a / b, lambda t, b: t * b / 100, True),
     _Form("{a} / {b} ** 2", lambda a, b: a / b**2, lambda t, b: t * b**2, True),
     _Form(
         "{a} / ({b} / 100) ** 2",

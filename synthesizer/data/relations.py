@@ -41,6 +41,8 @@ MIN_LABELS = 0.5
 """Fewest texts per number for the number to be a code."""
 MAX_CODES = 0.5
 """Most codes per row: nearly distinct codes determine every column."""
+MAX_CODE_NUMBERS = 60
+"""Most different numbers of a column that may determine others, as codes do."""
 _PROBE_ROWS = 16, 200, 2_000
 """Rows of the first tests of pairs, each on the remaining pairs."""
 MIN_HOLDERS = 5
@@ -305,22 +307,22 @@ def has_code(column: Column, joined: str) -> BoolArray:
     """Return the rows with an ordinary code, neither missing nor the joint level of rare codes."""
     levels = column.variable.levels
     rare = levels.index(joined) if joined in levels else -1
-    return np.asarray(column.is_observed & (column.data != rare))
+    return np.asarray(column.is_observed & ((column.data != rare) | (rare < 0)))
 
 
 def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
     """Yield each variable with the code that determines it, the one with the fewest levels.
 
-    Among equivalent codes, the one with the shortest levels comes first.
+    Numbers come after codes, and equivalent codes in the order of the length of their levels.
     """
     serial = numberings(table)
-    codes = [column for column in table.columns if column.is_coded and column.name not in serial]
+    codes = [c for c in table.columns if c.name not in serial and _may_be_code(c)]
     others = [column for column in table.columns if column.variable.kind is not Kind.ID]
     followers = _followers(codes, others, joined)
 
-    def rank(name: str) -> tuple[int, float, int]:
-        size = float(np.mean([len(label) for label in table[name].variable.labels]))
-        return _count(table[name]), size, table.names.index(name)
+    def rank(name: str) -> tuple[bool, int, float, int]:
+        size = float(np.mean([len(label) for label in table[name].variable.labels or [""]]))
+        return not table[name].is_coded, _count(table[name]), size, table.names.index(name)
 
     ranks = {name: rank(name) for name in followers}
     for name in table.names:
@@ -329,6 +331,13 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
         above += [code for code in same if ranks[code] < ranks[name]]
         if above:
             yield name, min(above, key=lambda code: ranks[code])
+
+
+def _may_be_code(column: Column) -> bool:
+    """Whether a column has levels, or few different numbers."""
+    return column.is_coded or (
+        column.variable.kind is Kind.NUMERIC and _count(column) <= MAX_CODE_NUMBERS
+    )
 
 
 def _followers(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -58,7 +57,8 @@ class Forbid:
     """The opposite condition, if the configuration contains that."""
     computed: tuple[tuple[Variable, Expression], ...] = ()
     """Variables of the condition computed after ``variable``, with their expressions."""
-    is_firm: ClassVar[bool] = True
+    is_firm: bool = True
+    """Whether a row without an allowed value is an error; not for relations of the data."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -185,7 +185,7 @@ def _kept_relations(
             for _, each in context.arranged.conditions(condition, context.table):
                 zero = chain.zero(each, "", context.completed)
                 if chain.redrawing_problem(zero.names) is None:
-                    zeros.append(zero)
+                    zeros.append(replace(zero, is_firm=False))
         elif not [*chain.setting_problems(name, condition.names)]:
             value = single_value(context.completed[name].variable, relation.value)
             rule = Rule(condition=condition, value=value)
@@ -387,11 +387,12 @@ def _implied(forbids: Sequence[Forbid], chain: ChainOrder, table: Table) -> Iter
     Without it there might be no value between a and c. If the data break it in rows where b is
     missing, it is not required.
     """
-    pairs = {n: (pair, f.broken(table)) for n, (pair, f) in _inequalities(forbids).items()}
+    inequalities = _inequalities(forbids)
+    pairs = {n: (pair, f.broken(table), f.is_firm) for n, (pair, f) in inequalities.items()}
     for middle in reversed(chain.order):
         below = [(a, *pair) for (a, b), pair in pairs.items() if b == middle]
         above = [(c, *pair) for (b, c), pair in pairs.items() if b == middle]
-        for (a, first, broken), (c, second, also) in product(below, above):
+        for (a, first, broken, is_firm), (c, second, also, firm) in product(below, above):
             position = chain.order.index
             is_last = position(middle) > max(position(a), position(c))
             if a == c or (a, c) in pairs or not (is_last or table[middle].variable.missing):
@@ -399,10 +400,12 @@ def _implied(forbids: Sequence[Forbid], chain: ChainOrder, table: Table) -> Iter
             sign = "<" if "<" in (first[1], second[1]) else "<="
             condition, text = _broken_pair((a, sign, c))
             last = max(a, c, key=position)
-            implied = Forbid(condition=condition, variable=last, always=text)
+            implied = Forbid(
+                condition=condition, variable=last, always=text, is_firm=is_firm and firm
+            )
             if last in chain.fixed or (implied.broken(table) & ~(broken | also)).any():
                 continue
-            pairs[a, c] = ((a, sign, c), implied.broken(table))
+            pairs[a, c] = ((a, sign, c), implied.broken(table), implied.is_firm)
             yield implied
 
 
