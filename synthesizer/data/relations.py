@@ -173,7 +173,8 @@ def _dummy_sets(table: Table) -> Iterator[Relation]:
 
     A set is enlarged by each later dummy that is never 1 in a row where one of the set is.
     """
-    dummies = {c.name: dummy for c in table.columns if (dummy := _dummy(c)) is not None}
+    columns = table.columns if table.n_rows >= MIN_ROWS else ()
+    dummies = {c.name: dummy for c in columns if (dummy := _dummy(c)) is not None}
     while dummies:
         names, joint = list[str](), np.zeros(table.n_rows, dtype=bool)
         for name, (ones, *_) in dummies.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,20 @@ import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
 
-from synthesizer import run
+from synthesizer import Synthesizer, run
 from synthesizer.cli.screen import show_starter
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, RuleError
+from synthesizer.data.expressions import Expression
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.drawing import draw_allowed
 from synthesizer.jobs.starter import write_starter
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.models.sample import Sample
+from synthesizer.models.step import Forbid, Step
 from synthesizer.plan.plan import prepare
+from tests.tables import numeric
 
 N = 600
 
@@ -89,3 +98,75 @@ def test_rows_that_break_a_relation_are_counted(frame: pd.DataFrame, tmp_path: P
     assert any("county.follows: 3 confidential rows" in note for note in plan.notes)
     with pytest.raises(ConfigError, match="3 confidential rows"):
         prepare(config | {"on_violation": "error"})
+
+
+def panel(n_persons: int = 150, n_years: int = 5) -> pd.DataFrame:
+    """Return persons in years: dummies, a formula between person and year, a constant label."""
+    rng = np.random.default_rng(3)
+    person, year = (x.ravel() for x in np.mgrid[:n_persons, 2000 : 2000 + n_years])
+    entry, town = (
+        rng.integers(1960, 1999, n_persons)[person],
+        rng.integers(0, 12, n_persons)[person],
+    )
+    trade = np.where(rng.random(len(person)) < 0.2, rng.integers(0, 4, len(person)), person % 4)
+    low = rng.normal(20, 4, len(person)).round(1)
+    return pd.DataFrame(
+        {
+            "person": person,
+            "year": year,
+            "entry": entry,
+            "town": [f"t{t}" for t in town],
+            "county": [f"c{t // 4}" for t in town],
+            "exper": year - entry,
+            "expersq": (year - entry) ** 2,
+            **{f"trade{i}": (trade == i) * 1 for i in range(4)},
+            "low": low,
+            "high": (low + rng.exponential(3, len(person))).round(1),
+        }
+    )
+
+
+def test_relations_of_a_panel_hold_in_rows_and_persons() -> None:
+    data = panel()
+    chain = Synthesizer(seed=1, workers=1, panel={"person": "person", "time": "year"})
+    (drawn,) = chain.fit(data).generate()
+    assert (drawn["exper"] == drawn["year"] - drawn["entry"]).all()
+    assert (drawn["expersq"] == drawn["exper"] ** 2).all()
+    assert drawn.groupby("person")["entry"].nunique().max() == 1
+    assert (drawn.filter(like="trade").astype(int).sum(axis=1) == 1).all()
+    assert not (drawn["high"] < drawn["low"]).any()
+    labels = set(zip(data["town"], data["county"], strict=True))
+    assert set(zip(drawn["town"], drawn["county"], strict=True)) <= labels
+
+
+def test_few_persons_are_no_evidence_of_a_relation(tmp_path: Path) -> None:
+    panel(n_persons=20, n_years=60).to_csv(tmp_path / "d.csv", index=False)
+    config = {
+        "data": {"path": tmp_path / "d.csv"},
+        "output": {"directory": tmp_path / "out"},
+        "panel": {"person": "person", "time": "year"},
+    }
+    assert not prepare(config).relations
+    panel(n_persons=150).to_csv(tmp_path / "d.csv", index=False)
+    assert prepare(config).relations == (
+        "high >= low in all rows",
+        "exactly one of trade0, trade1, trade2, trade3 is 1",
+    )
+    free = prepare(config | {"relations": {"free": ["low", "trade1", "trade2"]}})
+    assert free.relations == ("at most one of trade0, trade3 is 1",)
+
+
+def test_a_relation_of_the_data_never_stops_a_run() -> None:
+    """Where an order leaves no value the draw stays; a configured condition is an error."""
+    ends = Table([numeric("low", np.full(8, 50.0)), numeric("high", np.arange(50.0, 58))])
+    step = Step(variable="high", method="sample", model=Sample(), predictors=("low",))
+    fitted = ChainSpec(steps=(Step(variable="low", method="sample", model=Sample()), step))
+    chain = fitted.fit(ends, Seed(1))
+    far = Table([numeric("low", np.full(5, 90.0))])
+    condition = Expression.parse("high < low")
+    for is_firm in (True, False):
+        zero = Forbid(condition=condition, variable="high", is_firm=is_firm)
+        (last,) = chain.strata[0].replicates[0][1:]
+        with nullcontext() if not is_firm else pytest.raises(RuleError, match="5 synthetic rows"):
+            drawn = draw_allowed(last, [], [zero], far, np.random.default_rng(1))
+            assert len(drawn) == 5
