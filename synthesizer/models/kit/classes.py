@@ -149,6 +149,14 @@ class TargetClasses:
         highs = np.concatenate([self.spikes, self.donors[self.starts[1:] - 1]])
         return lows[classes], highs[classes]
 
+    def open_ranges(self, classes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return `ranges`; the first and the last interval have no end."""
+        lows, highs = self.ranges(classes)
+        if not self.n_intervals:
+            return lows, highs
+        lowest, highest = self.donors[[0, -1]]
+        return np.where(lows == lowest, -np.inf, lows), np.where(highs == highest, np.inf, highs)
+
     @cached_property
     def centres(self) -> FloatArray:
         """The mean value of each class, shape (K,)."""

@@ -41,6 +41,8 @@ MAX_END_ROWS, ROWS_PER_END = 5, 50
 """Extreme rows at either end that do not enter the fit, at most one in 50."""
 MAX_MAGNIFICATION = 2.0
 """Standard deviation of the terms over that of the number: no small difference of large numbers."""
+SMALLEST = 1e-300
+"""Number in place of those without a logarithm."""
 MAX_SEARCH_ROWS = 5_000
 MAX_FIT_ROWS = 100_000
 
@@ -89,7 +91,10 @@ class LinearRelation:
         line = start._fitted(predictors, target)
         if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
             return None
-        return line if numbers is None else replace(line, reach=numbers.reach)
+        if numbers is None:
+            return line
+        low, high = numbers.reach
+        return replace(line, reach=(numbers.bounds[0] if line.in_logs and low <= 0 else low, high))
 
     @classmethod
     def _searched(cls, predictors: Table, target: Column) -> Self | None:
@@ -148,7 +153,7 @@ class LinearRelation:
         """Return the residuals of observed numbers."""
         values = np.asarray(target.data, dtype=np.float64)
         if self.in_logs:
-            values = np.log(np.maximum(values, self.reach[0]))
+            values = np.log(np.maximum(values, SMALLEST))
         variable = replace(target.variable, decimals=self.decimals, missing=(), storage={})
         rest = values - self._design(predictors) @ self.coefficients
         return Column(variable, rest if self.decimals is None else np.round(rest, self.decimals))
@@ -162,7 +167,7 @@ class LinearRelation:
         medians = zip(self.names, self.centres, strict=True)
         columns = [_filled(predictors[name], median) for name, median in medians]
         if self.in_logs:
-            columns = [np.log(np.maximum(column, 1e-300)) for column in columns]
+            columns = [np.log(np.maximum(column, SMALLEST)) for column in columns]
         return np.stack([np.ones(predictors.n_rows), *columns], axis=1)
 
 

@@ -210,7 +210,7 @@ class RegressionLeaves:
                 at[rows] = exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
         values = self.classes.draw(chosen, at)
         return values if numbers is None else numbers.replace(
-            values, rng, self.classes.ranges(chosen)
+            values, rng, self.classes.open_ranges(chosen)
         )  # fmt: skip
 
     def chances(
