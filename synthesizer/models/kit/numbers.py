@@ -158,11 +158,14 @@ class SafeNumbers:
         if n_units < 2 * k:
             return fitted
         holders = None if owners is None else owners[np.argsort(values, kind="stable")]
-        if has_tails:
-            rising = np.repeat(distinct, counts)
-            both = (Tail.of(rising, holders, k=k, decimals=decimals, sign=side) for side in (-1, 1))
-            fitted = replace(fitted, tails=tuple(tail for tail in both if tail is not None))
-        return fitted if decimals is None else replace(fitted, crowded=fitted._in_crowds(holders))
+        if decimals is not None:
+            fitted = replace(fitted, crowded=fitted._in_crowds(holders))
+        if not has_tails:
+            return fitted
+        rising, is_crowded = np.repeat(distinct, counts), fitted.crowded
+        both = (Tail.of(rising, holders, k=k, decimals=decimals, sign=side) for side in (-1, 1))
+        tails = (tail for tail in both if tail and not is_crowded[tail.has(distinct)].any())
+        return replace(fitted, tails=tuple(tails))
 
     def _in_crowds(self, holders: IntArray | None) -> BoolArray:
         """Return which values are in a crowd; ``holders`` are the persons of the sorted records."""
@@ -298,16 +301,16 @@ class SafeNumbers:
             lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
         first, last = self._window(values, lows, highs, self.k)
         drawn = self._at(first + rng.random(len(values)) * (last - first))
-        is_crowded = self.crowded[np.searchsorted(self.values, values)]
         far = np.zeros(len(values), dtype=bool)
         for tail in self.tails:
-            rows = np.flatnonzero(tail.has(values) & ~is_crowded)
+            rows = np.flatnonzero(tail.has(values))
             some = None if ranges is None else (ranges[0][order][rows], ranges[1][order][rows])
             drawn[rows], lows[rows], highs[rows] = self._beyond(tail, values[rows], some, rng)
             far[rows] = True
         if self.decimals is None:
             drawn = self._between(drawn, lows, highs, rng)
         else:
+            is_crowded = self.crowded[np.searchsorted(self.values, values)]
             rest, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
             ends = lows[rest], highs[rest]
             drawn[rest] = self._on_grid(values[rest], drawn[rest], *ends, far[rest], rng)

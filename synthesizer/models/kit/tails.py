@@ -25,7 +25,7 @@ MIN_LOSS = 0.01
 """Share of the variance that is lost if nothing is drawn beyond the k-th person."""
 DOMINANCE = 0.2
 """Relative error of an estimate of the largest value from the second moment of the tail."""
-MIN_SHAPE, MAX_SHAPE, MAX_REFITS = 1e-4, 3.0, 20
+MIN_SHAPE, MAX_SHAPE, NO_SHAPE, MAX_REFITS = -0.5, 3.0, 1e-4, 20
 SHAPE_STEP, SCALE_STEP = 0.05, 0.05
 """Shape and the logarithm of scale are rounded, so that many datasets reveal no exact moments."""
 SHARES, TIMES = (1.0, 100.0), (24.0, 168.0, 366.0)
@@ -35,6 +35,8 @@ FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Whole numbers between these are years, which have no upper tail."""
 POSITIVE_SHARE = 1e-3
 """Positive numbers have draws above this share of the start of the lower tail."""
+MAX_SCALE_VALUES = 60
+"""Numbers with at most as many values and a light tail are scales, which may have an end."""
 N_POINTS, N_HALVINGS = 500, 30
 
 
@@ -64,7 +66,7 @@ class Tail:
 
     def __post_init__(self) -> None:
         numbers = self.start, self.end, self.shape, self.scale
-        if not np.isfinite(numbers).all() or min(*numbers[2:], self.n_records) <= 0:
+        if not np.isfinite(numbers).all() or min(self.scale, self.n_records) <= 0 or not self.shape:
             raise ValueError("a tail must have positive shape, scale and n_records")
         if abs(self.sign) != 1 or self.sign * (self.end - self.start) <= 0:
             raise ValueError("a tail must end beyond its start")
@@ -105,7 +107,7 @@ class Tail:
         limit = _natural_end(float(rising[0]), float(rising[-1]), float(start), decimals)
         excess = _without_dominance(rising[first:] - start, persons[first:])
         fitted = _fitted(excess, np.log(2 * n_records), limit - start)
-        if fitted is None:
+        if fitted is None or (fitted[0] < 0 and len(np.unique(rising)) <= MAX_SCALE_VALUES):
             return None
         shape, scale, length = fitted
         end = float(start) + length
@@ -169,7 +171,7 @@ def _fitted(excess: FloatArray, longest: float, room: float) -> tuple[float, flo
         if scale * np.expm1(shape * last) / shape <= room * (1 + 1e-6):
             break
         last = float(np.log1p(shape * room / scale) / shape)
-    shape = max(round(shape / SHAPE_STEP) * SHAPE_STEP, MIN_SHAPE)
+    shape = round(shape / SHAPE_STEP) * SHAPE_STEP or NO_SHAPE
     scale = mean / float(weights @ _curve(shape, logs))
     scale = float(np.exp(np.round(np.log(scale) / SCALE_STEP) * SCALE_STEP))
     return shape, scale, min(scale * float(np.expm1(shape * longest) / shape), room)
