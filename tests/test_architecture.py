@@ -126,7 +126,7 @@ def test_two_files_never_share_a_name():
 
 CEILINGS = {
     "data": 10284,
-    "models": 8916,
+    "models": 9125,
     "measures": 14401,
     "engine": 1796,
     "report": 6620,
@@ -158,7 +158,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 317
+MOST_FILES = 318
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 

@@ -42,9 +42,10 @@ class SafeNumbers:
 
     A value of at least k units (records; persons of a panel) is common and stays, so spikes and
     heaps are kept. Any other value is rare. It is replaced by a number that is interpolated between
-    the k-th records below and above it, but never outside the k-th smallest and largest unit. The
-    new number has the precision of the old one: 43,000 becomes another multiple of 1,000, and 1,237
-    no multiple of 5. If it is rare too, the nearest number that is not rare is taken. So no rare
+    the k-th records below and above it, but not outside the k-th smallest and largest unit. Where
+    this would lose 1 % of the variance, the extremes come from a fitted tail (`Tail`). The new
+    number has the precision of the old one: 43,000 becomes another multiple of 1,000, and 1,237 no
+    multiple of 5. If it is rare too, the nearest number that is not rare is taken. So no rare
     number is released, which would single out a person (the attack of Giomi et al. 2023 by one
     column), unless it is in a crowd. The bounds are those of top- and bottom-coding by k records
     (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
@@ -77,8 +78,8 @@ class SafeNumbers:
     decimals: int | None
     """Decimals of the file; None without a fixed precision."""
     bounds: tuple[float, float]
-    """Smallest and largest released number: those of the k-th units from either end. The whole
-    range with fewer than 2 k units."""
+    """Numbers of the k-th units from either end, which draws exceed in tails only. The whole range
+    with fewer than 2 k units."""
     n_units: int
     """Number of units."""
     crowded: BoolArray

@@ -1,12 +1,14 @@
-"""Tails of numbers: extreme values are drawn from a generalised Pareto distribution.
+"""Tails of numbers: extremes are drawn from a generalised Pareto distribution.
 
-Beyond a high threshold, excesses have nearly this distribution, whatever that of the number is
+Excesses over a high threshold have nearly this distribution, whatever that of the number is
 (Pickands 1975, Annals of Statistics 3). It is fitted by the method of moments (Hosking and Wallis
-1987, Technometrics 29), since mean, total and standard deviation are to be kept. Their variance is
-infinite from shape 1/2 on, so draws end where half an excess of the data would be expected. The
-moments are those of the distribution that ends there. The tail has 50 persons or more, and nobody
-determines its moments (p% rule: Hundepool et al. 2012, Statistical Disclosure Control, section
-4.2).
+1987, Technometrics 29): mean, total and standard deviation are to be kept, not the parameters.
+From shape 1/2 on the variance would be infinite. So draws end where half an excess of the data is
+expected, and the moments are those of the distribution with this end.
+
+A tail has 50 persons or more. All its rare numbers are drawn anew, so that a few top persons cannot
+be found by subtraction. No person dominates the moments (p% rule: Hundepool et al. 2012,
+Statistical Disclosure Control, section 4.2), and the parameters are rounded.
 """
 
 from __future__ import annotations
