@@ -27,12 +27,12 @@ MIN_LOSS = 0.01
 """Share of the variance that is lost if nothing is drawn beyond the k-th person."""
 DOMINANCE = 0.2
 """Relative error of an estimate of the largest value from the second moment of the tail."""
-MIN_SHAPE, MAX_SHAPE, NO_SHAPE, MAX_REFITS = -0.5, 3.0, 1e-4, 20
+MIN_SHAPE, MAX_SHAPE, NO_SHAPE = -0.5, 3.0, 1e-4
 SHAPE_STEP, SCALE_STEP = 0.05, 0.05
 """Shape and the logarithm of scale are rounded, so that many datasets reveal no exact moments."""
-SHARES, TIMES = (1.0, 100.0), (24.0, 168.0, 366.0)
-"""Largest shares, and whole hours of a day or week, and days of a year. They are the largest
-possible values if the data reach half of it."""
+SHARES, TIMES = (1.0, 100.0), (24.0, 366.0)
+"""Largest shares, and whole hours of a day and days of a year. They are the largest possible values
+if the data reach half of them."""
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Whole numbers between these are years, which have no upper tail."""
 POSITIVE_SHARE = 1e-3
@@ -67,11 +67,12 @@ class Tail:
     """Records in the tail; of a panel, pairs of a person and a number."""
 
     def __post_init__(self) -> None:
+        length = self.sign * (self.end - self.start)
         numbers = self.start, self.end, self.shape, self.scale
-        if not np.isfinite(numbers).all() or min(self.scale, self.n_records) <= 0 or not self.shape:
-            raise ValueError("a tail must have positive shape, scale and n_records")
-        if abs(self.sign) != 1 or self.sign * (self.end - self.start) <= 0:
-            raise ValueError("a tail must end beyond its start")
+        if not np.isfinite(numbers).all() or min(self.scale, self.n_records, length) <= 0:
+            raise ValueError("a tail must have finite numbers and end beyond its start")
+        if abs(self.sign) != 1 or not self.shape or self.shape * length <= -self.scale:
+            raise ValueError("a tail must have a sign, a shape, and an end inside its distribution")
 
     @classmethod
     def of(
@@ -108,11 +109,11 @@ class Tail:
             return None
         limit = _natural_end(float(rising[0]), float(rising[-1]), float(start), decimals)
         excess = _without_dominance(rising[first:] - start, persons[first:])
-        fitted = _fitted(excess, np.log(2 * n_records), limit - start)
+        fitted = _fitted(excess, np.log(2 * n_records))
         if fitted is None or (fitted[0] < 0 and len(np.unique(rising)) <= MAX_SCALE_VALUES):
             return None
         shape, scale, length = fitted
-        end = float(start) + length
+        end = min(float(start) + length, limit)
         if decimals is not None:
             end = float(np.floor(end * 10.0**decimals) / 10.0**decimals)
         if end <= start:
@@ -151,32 +152,26 @@ def _curve(shape: float, logs: FloatArray) -> FloatArray:
     return np.asarray(np.expm1(shape * logs) / shape)
 
 
-def _fitted(excess: FloatArray, longest: float, room: float) -> tuple[float, float, float] | None:
-    """Return shape, scale and largest excess with the mean and the mean square of excesses.
+def _fitted(excess: FloatArray, last: float) -> tuple[float, float, float] | None:
+    """Return shape, scale and largest draw with the mean and the mean square of excesses.
 
-    Draws end at the share exp(-longest) beyond, or at the excess ``room``. None if the tail is not
-    heavier than an exponential distribution.
+    Draws end at the share exp(-last) beyond. None if the tail is bounded and nearly uniform.
     """
-    mean, last = float(excess.mean()), longest
+    logs = (np.arange(N_POINTS) + 0.5) * last / N_POINTS
+    weights = np.exp(-logs) / np.exp(-logs).sum()
+    mean = float(excess.mean())
     ratio = float((excess**2).mean()) / mean**2
-    for _ in range(MAX_REFITS):
-        logs = (np.arange(N_POINTS) + 0.5) * last / N_POINTS
-        weights = np.exp(-logs) / np.exp(-logs).sum()
-        if _ratio(MIN_SHAPE, logs, weights) >= ratio:
-            return None
-        shape, above = MIN_SHAPE, MAX_SHAPE
-        for _ in range(N_HALVINGS):
-            middle = (shape + above) / 2
-            is_light = _ratio(middle, logs, weights) < ratio
-            shape, above = (middle, above) if is_light else (shape, middle)
-        scale = mean / float(weights @ _curve(shape, logs))
-        if scale * np.expm1(shape * last) / shape <= room * (1 + 1e-6):
-            break
-        last = float(np.log1p(shape * room / scale) / shape)
+    if _ratio(MIN_SHAPE, logs, weights) >= ratio:
+        return None
+    shape, above = MIN_SHAPE, MAX_SHAPE
+    for _ in range(N_HALVINGS):
+        middle = (shape + above) / 2
+        is_light = _ratio(middle, logs, weights) < ratio
+        shape, above = (middle, above) if is_light else (shape, middle)
     shape = round(shape / SHAPE_STEP) * SHAPE_STEP or NO_SHAPE
     scale = mean / float(weights @ _curve(shape, logs))
     scale = float(np.exp(np.round(np.log(scale) / SCALE_STEP) * SCALE_STEP))
-    return shape, scale, min(scale * float(np.expm1(shape * longest) / shape), room)
+    return shape, scale, scale * float(np.expm1(shape * last) / shape)
 
 
 def _ratio(shape: float, logs: FloatArray, weights: FloatArray) -> float:

@@ -52,7 +52,7 @@ def test_a_known_distribution_is_found_with_its_mean_excess(shape: float) -> Non
     """With many records the end matters little: mean excess = scale / (1 - shape)."""
     n = 200_000
     excess = genpareto(shape, scale=7).ppf((np.arange(n) + 0.5) / n)
-    found, scale, longest = _fitted(excess, np.log(2 * n), np.inf)
+    found, scale, longest = _fitted(excess, np.log(2 * n))
     assert found == pytest.approx(shape, abs=0.05)
     assert scale / (1 - found) == pytest.approx(7 / (1 - shape), rel=0.06)
     assert longest == pytest.approx(scale * ((2 * n) ** found - 1) / found)
@@ -98,7 +98,7 @@ BOUNDED = {
     "uniform": RNG.random(2000),
     "shares": np.round(100 * RNG.beta(0.3, 3, 2000), 1),
     "shares of 1": np.round(RNG.beta(0.2, 2, 2000), 3),
-    "hours": np.minimum(np.round(RNG.gamma(0.5, 30, 2000)), 168.0),
+    "days": np.minimum(np.round(RNG.gamma(0.5, 60, 2000)), 366.0),
     "years": 2020 - np.round(RNG.exponential(3, 2000))[RNG.random(2000).argsort()],
     "top code": np.minimum(np.round(RNG.pareto(1, 2000), 1), 40.0),
     "agreement": RNG.integers(1, 8, 2000) + 0.0,
@@ -111,7 +111,7 @@ def test_natural_ends_are_kept(name: str) -> None:
     values = BOUNDED[name]
     decimals = None if name == "uniform" else int(np.any(values % 1 > 0)) * 3
     drawn = draws(values, decimals=decimals)
-    ends = {"shares": 100, "shares of 1": 1, "hours": 168}
+    ends = {"shares": 100, "shares of 1": 1, "days": 366}
     assert drawn.max() <= ends.get(name, values.max())
     assert drawn.min() > 0 or values.min() == 0 == drawn.min()
 
