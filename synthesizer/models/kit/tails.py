@@ -90,8 +90,10 @@ class Tail:
         the smallest number of persons with a common number.
         """
         rising = values if sign > 0 else -values[::-1]
-        persons = np.arange(len(values)) if persons is None else persons[::sign]
-        at_first = np.sort(np.unique(persons[::-1], return_index=True)[1])  # from the top
+        each = np.arange(len(values))
+        at_first, persons = each, each if persons is None else persons[::sign]
+        if persons is not each:  # position of the largest record of each person, from the top
+            at_first = np.sort(np.unique(persons[::-1], return_index=True)[1])
         least = max(MIN_PERSONS, MIN_PERSONS_PER_K * k, int(TAIL_SHARE * len(at_first)))
         if len(at_first) <= least:
             return None
