@@ -149,6 +149,18 @@ class TargetClasses:
         highs = np.concatenate([self.spikes, self.donors[self.starts[1:] - 1]])
         return lows[classes], highs[classes]
 
+    def open_ranges(self, classes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return `ranges`; the first and the last interval have no end."""
+        lows, highs = self.ranges(classes)
+        if not self.n_intervals:
+            return lows, highs
+        lowest, highest = self.donors[[0, -1]]
+        return np.where(lows == lowest, -np.inf, lows), np.where(highs == highest, np.inf, highs)
+
+    def end(self, sign: int) -> int:
+        """Return the class of the highest interval, or of the lowest if ``sign`` is -1."""
+        return self.n_classes - 1 if sign > 0 else len(self.spikes)
+
     @cached_property
     def centres(self) -> FloatArray:
         """The mean value of each class, shape (K,)."""
@@ -268,6 +280,17 @@ def exponential(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
     slope = np.clip(np.where(steep, slopes, 1.0), -MAX_SLOPE, MAX_SLOPE)
     sloped = np.log1p(uniform * np.expm1(slope)) / slope
     return np.asarray(np.where(steep, np.clip(sloped, 0.0, 1.0 - 1e-12), uniform))
+
+
+def evened(positions: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return positions in [0, 1) that are spread evenly, in the same order, shape (n,).
+
+    Rows of the highest interval have steep slopes, which would draw too many of its extremes.
+    """
+    order = np.argsort(positions, kind="stable")
+    out = np.empty(len(positions))
+    out[order] = (np.arange(len(positions)) + rng.random(len(positions))) / len(positions)
+    return out
 
 
 def is_scale(target: Column) -> bool:

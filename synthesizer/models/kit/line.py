@@ -47,6 +47,8 @@ ZERO_SHARE, ZERO_BELOW = 1e-3, 30.0
 """A zero counts as a thousandth of the smallest positive number, draws below 30 times that as 0."""
 MAX_SIZE_RATIO, USUAL_SHARE = 8.0, 0.98
 """Residuals above 8 times their median size, of at most 2 % of the rows, are exceptions."""
+SMALLEST = 1e-300
+"""Number in place of those without a logarithm."""
 MAX_SEARCH_ROWS = 5_000
 MAX_FIT_ROWS = 100_000
 
@@ -102,7 +104,10 @@ class LinearRelation:
         line = start._fitted(predictors, target)
         if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
             return None
-        return line if numbers is None else replace(line, reach=numbers.reach)
+        if numbers is None:
+            return line
+        low, high = numbers.reach
+        return replace(line, reach=(numbers.bounds[0] if line.in_logs and low <= 0 else low, high))
 
     @classmethod
     def _searched(cls, predictors: Table, target: Column) -> Self | None:
@@ -165,7 +170,7 @@ class LinearRelation:
     def rest(self, predictors: Table, target: Column) -> Column:
         """Return the residuals of observed numbers."""
         values = np.asarray(target.data, dtype=np.float64)
-        values = self._scaled(np.maximum(values, self.reach[0]) if self.in_logs else values)
+        values = self._scaled(values)
         variable = replace(target.variable, decimals=self.decimals, missing=(), storage={})
         rest = values - self._design(predictors) @ self.coefficients
         return Column(variable, rest if self.decimals is None else np.round(rest, self.decimals))
@@ -184,7 +189,7 @@ class LinearRelation:
 
     @property
     def _floor(self) -> float:
-        return 0.0 if self.floors is None else float(self.floors[-1])
+        return SMALLEST if self.floors is None else float(self.floors[-1])
 
     def _design(self, predictors: Table) -> FloatArray:
         medians = zip(self.names, self.centres, strict=True)

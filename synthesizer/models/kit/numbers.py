@@ -15,6 +15,7 @@ from synthesizer.data.values import MICROSECONDS_A_DAY, is_of_months, resolution
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import decimals_of
+from synthesizer.models.kit.tails import Tail
 
 MANY_LEVELS = 60
 """Ordered codes with more levels are treated as numbers."""
@@ -41,9 +42,10 @@ class SafeNumbers:
 
     A value of at least k units (records; persons of a panel) is common and stays, so spikes and
     heaps are kept. Any other value is rare. It is replaced by a number that is interpolated between
-    the k-th records below and above it, but never outside the k-th smallest and largest unit. The
-    new number has the precision of the old one: 43,000 becomes another multiple of 1,000, and 1,237
-    no multiple of 5. If it is rare too, the nearest number that is not rare is taken. So no rare
+    the k-th records below and above it, but not outside the k-th smallest and largest unit. Where
+    this would lose 1 % of the variance, the extremes come from a fitted tail (`Tail`). The new
+    number has the precision of the old one: 43,000 becomes another multiple of 1,000, and 1,237 no
+    multiple of 5. If it is rare too, the nearest number that is not rare is taken. So no rare
     number is released, which would single out a person (the attack of Giomi et al. 2023 by one
     column), unless it is in a crowd. The bounds are those of top- and bottom-coding by k records
     (Hundepool et al. 2012, Statistical Disclosure Control, section 3.3).
@@ -76,8 +78,8 @@ class SafeNumbers:
     decimals: int | None
     """Decimals of the file; None without a fixed precision."""
     bounds: tuple[float, float]
-    """Smallest and largest released number: those of the k-th units from either end. The whole
-    range with fewer than 2 k units."""
+    """Numbers of the k-th units from either end, which draws exceed in tails only. The whole range
+    with fewer than 2 k units."""
     n_units: int
     """Number of units."""
     crowded: BoolArray
@@ -86,6 +88,8 @@ class SafeNumbers:
     """For dates: microseconds of the unit of all fields, 0 for months."""
     digits: int | None = None
     """Digits after the first in a file with scientific notation."""
+    tails: tuple[Tail, ...] = ()
+    """Fitted heavy tails, at most one at either end."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -117,6 +121,7 @@ class SafeNumbers:
             k=k,
             decimals=decimals if unit is None else 0,
             owners=None if owners is None else owners[seen],
+            has_tails=target.variable.kind is Kind.NUMERIC,
         )
         style = str(target.variable.storage.get("style", ""))
         digits = (
@@ -126,7 +131,13 @@ class SafeNumbers:
 
     @classmethod
     def of_values(
-        cls, values: FloatArray, *, k: int, decimals: int | None, owners: IntArray | None = None
+        cls,
+        values: FloatArray,
+        *,
+        k: int,
+        decimals: int | None,
+        owners: IntArray | None = None,
+        has_tails: bool = True,
     ) -> Self:
         """Learn the distribution of finite numbers, shape (n,), n >= 1."""
         lows = highs = np.sort(values)
@@ -145,10 +156,17 @@ class SafeNumbers:
             low, high = float(lows[k - 1]), float(highs[-k])
         bounds = min(low, high), max(low, high)
         fitted = cls(distinct, counts, k, decimals, bounds, n_units, crowded)
-        if decimals is None or n_units < 2 * k:
+        if n_units < 2 * k:
             return fitted
         holders = None if owners is None else owners[np.argsort(values, kind="stable")]
-        return replace(fitted, crowded=fitted._in_crowds(holders))
+        if decimals is not None:
+            fitted = replace(fitted, crowded=fitted._in_crowds(holders))
+        if not has_tails:
+            return fitted
+        rising, is_crowded = np.repeat(distinct, counts), fitted.crowded
+        both = (Tail.of(rising, holders, k=k, decimals=decimals, sign=side) for side in (-1, 1))
+        tails = (tail for tail in both if tail and not is_crowded[tail.has(distinct)].any())
+        return replace(fitted, tails=tuple(tails))
 
     def _in_crowds(self, holders: IntArray | None) -> BoolArray:
         """Return which values are in a crowd; ``holders`` are the persons of the sorted records."""
@@ -229,7 +247,8 @@ class SafeNumbers:
     def reach(self) -> tuple[float, float]:
         """Smallest and largest released value."""
         low, high = self._from_units(np.array(self.bounds))
-        return float(low), float(high)
+        ends = [float(low), float(high), *(tail.end for tail in self.tails)]
+        return min(ends), max(ends)
 
     @property
     def precision(self) -> int | None:
@@ -283,18 +302,56 @@ class SafeNumbers:
             lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
         first, last = self._window(values, lows, highs, self.k)
         drawn = self._at(first + rng.random(len(values)) * (last - first))
+        far = np.zeros(len(values), dtype=bool)
+        for tail in self.tails:
+            rows = np.flatnonzero(tail.has(values))
+            some = None if ranges is None else (ranges[0][order][rows], ranges[1][order][rows])
+            drawn[rows], lows[rows], highs[rows] = self._beyond(tail, values[rows], some, rng)
+            far[rows] = True
         if self.decimals is None:
             drawn = self._between(drawn, lows, highs, rng)
         else:
             is_crowded = self.crowded[np.searchsorted(self.values, values)]
             rest, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-            drawn[rest] = self._on_grid(values[rest], drawn[rest], lows[rest], highs[rest], rng)
+            ends = lows[rest], highs[rest]
+            drawn[rest] = self._on_grid(values[rest], drawn[rest], *ends, far[rest], rng)
             low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
             units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
             drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
         out = np.empty(len(values))
         out[order] = drawn
         return out
+
+    def _beyond(
+        self,
+        tail: Tail,
+        values: FloatArray,
+        ranges: tuple[FloatArray, FloatArray] | None,
+        rng: np.random.Generator,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return draws in the place of rare values of a tail, and their limits."""
+        ends = min(tail.start, tail.end), max(tail.start, tail.end)
+        lows, highs = (np.full(len(values), end) for end in ends)
+        if ranges is not None:
+            clipped = [np.clip(end, *ends) for end in ranges]
+            is_wide = clipped[0] < clipped[1]
+            lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
+        before = np.append(0, self._ends)  # records below each value
+        below = before[np.searchsorted(self.values, values)]
+        ranks = below + rng.random(len(values)) * (
+            before[np.searchsorted(self.values, values, "right")] - below
+        )
+        first = np.where(lows > ends[0], before[np.searchsorted(self.values, lows)], 0)
+        last = np.where(
+            highs < ends[1], before[np.searchsorted(self.values, highs, "right")], before[-1]
+        )
+        if tail.sign > 0:
+            start = before[-1] - tail.n_records
+            ranks, limits = ranks - start, (first - start, last - start)
+        else:
+            start = tail.n_records
+            ranks, limits = start - ranks, (start - last, start - first)
+        return tail.draw(ranks, self.k, limits, rng), lows, highs
 
     def _window(
         self, values: FloatArray, low: FloatArray, high: FloatArray, width: int
@@ -315,13 +372,20 @@ class SafeNumbers:
         drawn: FloatArray,
         low: FloatArray,
         high: FloatArray,
+        far: BoolArray,
         rng: np.random.Generator,
     ) -> FloatArray:
-        """Round draws to the precision of the rare values that they replace, or to a finer one."""
+        """Round draws to the precision of the rare values that they replace, or to a finer one.
+
+        Draws of tails, ``far``, may lie beyond the neighbours.
+        """
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
         steps = self._steps[np.searchsorted(self._rare, values)]
-        lower, upper = (self._at(rank) for rank in self._window(values, low, high, self._width))
+        first, last = (np.clip(end, self.values[0], self.values[-1]) for end in (low, high))
+        lower, upper = (self._at(rank) for rank in self._window(values, first, last, self._width))
+        lower = np.where(far, np.maximum(low, drawn - steps), lower)
+        upper = np.where(far, np.minimum(high, drawn + steps), upper)
         is_pending = np.ones(len(values), dtype=bool)
         for size in _sizes(decimals, float(steps.max(initial=0))):
             rows = np.flatnonzero(is_pending & (steps >= size * (1 - EPS)))

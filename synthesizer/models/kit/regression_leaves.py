@@ -15,7 +15,13 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.classes import TargetClasses, TargetMoments, exponential, is_scale
+from synthesizer.models.kit.classes import (
+    TargetClasses,
+    TargetMoments,
+    evened,
+    exponential,
+    is_scale,
+)
 from synthesizer.models.kit.features import Features, Hazards, max_columns
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
@@ -208,10 +214,13 @@ class RegressionLeaves:
             chosen[rows] = classes
             if self.classes.n_intervals:
                 at[rows] = exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
+        if numbers is None:
+            return self.classes.draw(chosen, at)
+        for tail in numbers.tails:
+            far = np.flatnonzero(chosen == self.classes.end(tail.sign))
+            at[far] = evened(at[far], rng)
         values = self.classes.draw(chosen, at)
-        return values if numbers is None else numbers.replace(
-            values, rng, self.classes.ranges(chosen)
-        )  # fmt: skip
+        return numbers.replace(values, rng, self.classes.open_ranges(chosen))
 
     def chances(
         self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int
