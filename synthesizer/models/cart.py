@@ -259,7 +259,8 @@ class Cart(trees.TreeOptions):
         variable = target.variable
         if line is not None:
             target = line.rest(predictors, target)
-            line = replace(line, residuals=self.safe_numbers(predictors, target))
+            residuals = self.safe_numbers(predictors, target)
+            line = replace(line, residuals=residuals and residuals.without_far_tails())
         response = trees.centred_response(target, rng)
         encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)

@@ -239,6 +239,10 @@ class SafeNumbers:
         """By step: rare multiples, and those before and after each run of them."""
         return {}
 
+    def without_far_tails(self) -> Self:
+        """Return the numbers without tails that a few exceptions far away would stretch."""
+        return replace(self, tails=tuple(t for t in self.tails if t.fits(self.values)))
+
     def is_rare(self, values: FloatArray) -> BoolArray:
         """Return which values are rare, shape (n,)."""
         return _among(self._scaled(values), self._rare)

@@ -40,7 +40,7 @@ POSITIVE_SHARE = 1e-3
 MAX_SCALE_VALUES = 60
 """Numbers with at most as many values and a light tail are scales, which may have an end."""
 MAX_MEDIAN_RATIO = 2.0
-"""Median of the fitted excesses over the data's: with a few exceptions far away there is no tail."""
+"""Median of the fitted excesses over the data's, or its inverse."""
 N_POINTS, N_HALVINGS = 500, 30
 
 
@@ -117,9 +117,6 @@ class Tail:
         if fitted is None or (fitted[0] < 0 and len(np.unique(rising)) <= MAX_SCALE_VALUES):
             return None
         shape, scale, length = fitted
-        median = scale * float(_curve(shape, np.log(np.array([2.0])))[0])
-        if not 1 / MAX_MEDIAN_RATIO <= median / np.median(excess) <= MAX_MEDIAN_RATIO:
-            return None
         end = min(float(start) + length, limit)
         if decimals is not None:
             end = float(np.floor(end * 10.0**decimals) / 10.0**decimals)
@@ -130,6 +127,12 @@ class Tail:
     def has(self, values: FloatArray) -> BoolArray:
         """Return which values are in the tail, shape (n,)."""
         return np.asarray(self.sign * values > self.sign * self.start)
+
+    def fits(self, values: FloatArray) -> bool:
+        """Whether the median of the excesses is about the data's: not with a few far exceptions."""
+        median = abs(float(self.at(np.array([self.n_records / 2]))[0]) - self.start)
+        ratio = median / float(np.median(np.abs(values[self.has(values)] - self.start)))
+        return 1 / MAX_MEDIAN_RATIO <= ratio <= MAX_MEDIAN_RATIO
 
     def at(self, ranks: FloatArray) -> FloatArray:
         """Return the numbers at ranks from 0 (the start) to ``n_records`` (the end), shape (n,)."""
