@@ -29,6 +29,8 @@ MIN_SLOPE, MAX_SLOPE = 1e-4, 50.0
 """Absolute slopes within an interval; below the first, draws are uniform."""
 MAX_SD = 4.0
 """Standardised numbers are cut at this distance from their mean."""
+MAX_END_SD = 12.0
+"""Ends of intervals are cut at this distance, so that slopes inside stay finite."""
 MAX_INDICATORS = 40
 """Levels with an indicator in the leaf regression."""
 MAX_INDICATOR_VALUES = 12
@@ -240,8 +242,8 @@ class TargetMoments:
         lows, highs = classes.ranges(np.arange(n_classes))
         scale = _slope_of(classes.centres, value)
         low, high = (value + scale * (ends - classes.centres) for ends in (lows, highs))
-        low = _curves(np.clip(low, -MAX_SD, MAX_SD), above - shares)
-        high = _curves(np.clip(high, -MAX_SD, MAX_SD), above)
+        low = _curves(np.clip(low, -MAX_END_SD, MAX_END_SD), above - shares)
+        high = _curves(np.clip(high, -MAX_END_SD, MAX_END_SD), above)
         across = (high - low) * (highs > lows)[:, None]
         return cls(
             np.column_stack([curves, spikes]).astype(np.float32),
