@@ -122,7 +122,7 @@ class Options(TyperCommand):
             if name in FORMER_OPTIONS and name not in known and "--set" in known:
                 ctx.fail(f"'{name}' is now '--set {FORMER_OPTIONS[name]}=VALUE'.")
             if name[:2] == "--" != name and name not in known:
-                ctx.fail(f"no option '{name}'; {did_you_mean(name, known, installed())}")
+                ctx.fail(f"no option '{name}'; {did_you_mean(name, known, '--help lists them')}")
         args = [f"--set=output.{a[2:]}=true" if a in switches else a for a in args]
         try:
             return super().parse_args(ctx, args)
