@@ -1,5 +1,6 @@
 """The pages: links lead somewhere, and the examples of ``docs/extending.md`` work as written."""
 
+import importlib
 import importlib.util
 import re
 import sys
@@ -157,3 +158,12 @@ def test_the_table_of_dependencies_is_that_of_the_project():
     assert {(name, extra, versions) for name, extra, _, versions, *_ in listed} == wanted
     assert [name for name, _, _, versions, *_ in listed if "<" not in versions] == []
     assert [row[0] for row in listed if not all(row) or row[-1] == "none given"] == []
+
+
+def test_names_in_pages_about_other_programs_can_be_imported():
+    texts = [(ROOT / "docs" / f"from-{name}.md").read_text("utf-8") for name in ("synthpop", "sdv")]
+    paths = set(re.findall(r"`(synthesizer(?:\.[a-z_]+)+)", " ".join(texts)))
+    assert len(paths) > 8
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), path

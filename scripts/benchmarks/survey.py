@@ -331,4 +331,4 @@ def weights(
             value = float(np.mean([one[key].value for one in compared]))
             yield Row(label, figure.name, value)
             if label == "original" and figure.chance is not None:
-                yield Row("new sample, or right synthesis", figure.name, figure.chance)
+                yield Row("new sample, or correct model", figure.name, figure.chance)

@@ -13,7 +13,7 @@ infers.
 Figures, by part:
 
 regressions  coefficients of a fit to the synthesis (first dataset, as many rows as A) less those
-             of A, in the standard errors of A: mean size and share beyond 1.96. A right synthesis
+             of A, in the standard errors of A: mean size and share beyond 1.96. A correct model
              has .80 and 5 %, a new sample 1.13 and 17 %. Models that the synthesis does not allow
              to fit count as beyond 1.96 and have no size. The same for the regressions of each
              variable on all others that the check `regressions` of a run suggests.

@@ -115,14 +115,15 @@ class Options(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; report mistakes in our own words."""
-        switches = runs.SWITCHES if self.name == "run" else {}
+        # extensions add options to this command alone
+        switches, hint = (runs.SWITCHES, installed()) if self.name == "run" else ({}, "see --help")
         known = {name for one in self.get_params(ctx) for name in one.opts} | switches.keys()
         for word in args:
             name = word.partition("=")[0]
             if name in FORMER_OPTIONS and name not in known and "--set" in known:
                 ctx.fail(f"'{name}' is now '--set {FORMER_OPTIONS[name]}=VALUE'.")
             if name[:2] == "--" != name and name not in known:
-                ctx.fail(f"no option '{name}'; {did_you_mean(name, known, installed())}")
+                ctx.fail(f"no option '{name}'; {did_you_mean(name, known, hint)}")
         args = [f"--set=output.{a[2:]}=true" if a in switches else a for a in args]
         try:
             return super().parse_args(ctx, args)

@@ -81,7 +81,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     for line in _file_lines(result):
         ending.say(line)
     page = "checks.json" if result.report is None else result.report.name
-    ending.show(f"all figures: in {page}, or with --all")
+    ending.show(f"all figures: in {page}, or by 'run --all'")
 
 
 def _add_extensions(ending: Ending, record: Record) -> None:
@@ -202,7 +202,7 @@ def show_plan(
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the work of all fits" if plan.has_chain else ""
-    say(f"rare levels left: of fewer than {MIN_HOLDERS} {plan.arrangement.unit}s{cost}")
+    say(f"rare levels kept: of fewer than {MIN_HOLDERS} {plan.arrangement.unit}s, ungrouped{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
@@ -247,8 +247,8 @@ def _show_zeros(
         if len(rows) > MAX_ZERO_ROWS:
             say(f"and {len(rows) - MAX_ZERO_ROWS} more")
     say(
-        "impossible rows: share of rows with a combination that does not occur in the data; rare "
-        "combinations: those of fewer than 5 persons"
+        "unseen combinations: share of rows with a combination that does not occur in the data; "
+        "rare combinations: those of fewer than 5 persons"
     )
     of_lists = [zero for zero in plan.spec.forbids if isinstance(zero, StructuralZeros)]
     zeros = [zero for zero in of_lists if not zero.is_firm]
@@ -266,7 +266,7 @@ def _show_zeros(
             "Combinations that do not occur may be invented. 'structural_zeros: auto' forbids that "
             f"for {plural(len(pairs) + len(triples), 'group')} of variables. It reveals which rare "
             "combinations exist, and changes distributions. Switch it on if impossible rows would "
-            "disturb; not if rare combinations identify persons"
+            "mislead researchers. Leave it off if rare combinations identify persons"
         )
 
 

@@ -96,7 +96,7 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
         named = is_named_like_order(name)
         turns = _turning(counts) >= _TURNS[0] and not _has_peaks(numbers, counts)
         if k <= MAX_DENSE_CODES and (named or turns):
-            why = "named like ordered codes" if named else "with frequencies like those of codes"
+            why = "named like ordered codes" if named else "that look like codes (frequencies)"
             return f"{k} whole numbers{',' if named else ''} {why}{'' if named else QUANTITIES}"
         return ""
     is_list = numbers[0] >= _LEAST_CODE and _turning(counts) >= _TURNS[1]

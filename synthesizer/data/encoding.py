@@ -289,8 +289,8 @@ class RareLevels:
             yield (
                 f"values of fewer than {RARE} {'rows' if self.persons is None else 'persons'} may "
                 f"identify persons. Columns: {listed(named)}. To group such values, write "
-                f"`{remedy}`. To blank them, write `to: missing`. If the code list of a variable "
-                "is public, write `public: true` under the variable"
+                f"`{remedy}`. To blank them instead, add `to: missing`. If the code list of a "
+                "variable is public, write `public: true` under the variable"
             )
 
     def many(self, table: Table) -> dict[str, str]:

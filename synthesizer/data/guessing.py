@@ -665,8 +665,8 @@ def _numeric(column: _RawColumn) -> dict[str, Any]:
     odd = column.not_a_number()
     if odd.all():
         raise UnreadableColumn(
-            "contains no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
-            "another column, or declare `kind: categorical`"
+            "contains words and no numbers, but `kind: numeric` (or its use as a weight or count) "
+            "needs numbers; name another column, or declare `kind: categorical`"
         )
     if odd.any():
         raise UnreadableColumn(

@@ -246,7 +246,7 @@ class FittedChain(Source):
         return sum(len(stratum.rows) for stratum in self.strata)
 
     @property
-    def keeps_rows(self) -> bool:
+    def has_fixed_rows(self) -> bool:
         """Whether any variable is kept as it is (partial synthesis)."""
         return any(step.copied_column is not None for step in self.strata[0].replicates[0])
 
@@ -364,8 +364,8 @@ class FittedChain(Source):
         Exact sizes would reveal the counts of the confidential strata.
         """
         sizes = self._stratum_sizes
-        if self.keeps_rows or len(sizes) == 1:
-            return sizes if self.keeps_rows else [rows]
+        if self.has_fixed_rows or len(sizes) == 1:
+            return sizes if self.has_fixed_rows else [rows]
         rng = seed.generator("strata", dataset)
         drawn = rng.multinomial(rows, np.array(sizes) / sum(sizes))
         return [int(size) for size in drawn]
@@ -388,7 +388,7 @@ class FittedChain(Source):
                 f"m ({first + m}) must be at most {fitted}, because proper synthesis fits the "
                 "models once for every dataset; fit again with a larger m"
             )
-        if self.keeps_rows and rows not in (None, self.n_units):
+        if self.has_fixed_rows and rows not in (None, self.n_units):
             yield (
                 f"rows ({rows}) must be {self.n_units} or absent, because variables are copied "
                 "row by row (partial synthesis)"
@@ -397,7 +397,7 @@ class FittedChain(Source):
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
         """Return the joined blocks with new identifiers, and copied rows in the original order."""
         table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
-        if len(self.strata) > 1 and self.keeps_rows:
+        if len(self.strata) > 1 and self.has_fixed_rows:
             source = np.concatenate([stratum.rows for stratum in self.strata])
             table = table.take_units(np.argsort(source))
         elif len(self.strata) > 1:

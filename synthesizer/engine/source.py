@@ -50,7 +50,7 @@ class Source(Protocol):
         """Units of a dataset by default: rows, or persons of a panel."""
 
     @property
-    def keeps_rows(self) -> bool:
+    def has_fixed_rows(self) -> bool:
         """Whether the number of rows is fixed."""
 
     @property

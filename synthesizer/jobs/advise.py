@@ -55,8 +55,8 @@ def advise(
 ) -> Advised:
     """Return the setting that helps most with the worst finding of the verdict.
 
-    The present setting and two or three others are fitted to the same half of the data. This takes
-    as long as three or four runs on half of the data. No dataset is written.
+    The present setting and up to three others are fitted to the same half of the data. This takes
+    as long as up to four runs on half of the data. No dataset is written.
 
     Parameters
     ----------

@@ -450,7 +450,7 @@ class Synthesizer:
         return {maker: drawn.beside.result}
 
     def further_frames(self) -> list[Any]:
-        """Return further frames of an extension, such as some of rising risk to choose from."""
+        """Return further frames of an extension, such as alternatives with increasing risk."""
         beside, sure = self._drawn.beside, self._sure
         tables = () if beside is None else beside.tables
         return [sure.frame_of(sure.released(table)) for table in tables]

@@ -1,8 +1,8 @@
 """The result of one test: figure, interval, limit, and pass, unclear or fail.
 
 The interval decides. Wholly above the limit is "fail", at or below it is "pass". An interval that
-contains the limit is "unclear": there are too few records. A figure with a lower end alone, such as
-the largest of many, fails by that end and passes by its value.
+contains the limit is "unclear": there are too few records. If only the lower end is known (largest
+of many figures), the lower end decides "fail", and the value decides "pass".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Evidence(Row):
     """Result of one test."""
 
     key: str
-    """Key of the figure, or of the missing check."""
+    """Key of the figure."""
     test: str = column("Test", "text")
     word: Word = column("Outcome", "text")
     sentence: str = column("Reason", "text")
@@ -43,8 +43,14 @@ class Evidence(Row):
     """Value of a new sample of the same population; None if unknown."""
     released: float | None = None
     """Value of releasing the original; None if unknown."""
+    fails: float | None = None
+    """Limit beyond which it fails; None if that is `mark`."""
+    about: str = ""
+    """Variable of the figure, where the test has several."""
     measured: bool = True
     """Whether the test was made."""
+    check: str = ""
+    """Key of the YAML that turns on a test that was not made."""
     is_weak: bool = False
     """Whether even releasing the original would pass."""
     decides: bool = True
@@ -84,8 +90,13 @@ def judged(
 
 
 def unclear(key: str, test: str, sentence: str, **fields: Any) -> Evidence:
-    """Return an unclear test; ``sentence`` of one that was not made names its check."""
+    """Return an unclear test."""
     return Evidence(key=key, test=test, word="unclear", sentence=sentence, **fields)
+
+
+def missing(key: str, test: str, check: str) -> Evidence:
+    """Return a test that was not made; ``check`` is the key of the YAML that turns it on."""
+    return unclear(key, test, f"Not measured: turn on {check}.", check=check, measured=False)
 
 
 def written(
@@ -126,7 +137,7 @@ def of_columns(results: CheckFigures) -> Iterator[Evidence]:
         failed |= results.utility.failed
     names = [name.removeprefix(_COLUMN) for name in failed if name.startswith(_COLUMN)]
     if names:
-        left_out = f"Columns that cannot be compared are left out: {', '.join(names)}."
+        left_out = f"Some columns cannot be compared. They are left out: {', '.join(names)}."
         yield unclear("columns", "columns", left_out)
 
 

@@ -6,7 +6,7 @@ release with a new sample of the same population. ``docs/verdict.md`` explains t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, sqrt
 
 from synthesizer.data.errors import listed, plural
@@ -16,6 +16,7 @@ from synthesizer.measures.evidence import (
     Evidence,
     Word,
     judged,
+    missing,
     of_codes,
     of_columns,
     points,
@@ -25,7 +26,7 @@ from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckFigures, RiskResult
 from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.copied import CopiedUniques
-from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
+from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses, best_of
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
 from synthesizer.measures.risk.rare_values import RareValues
 from synthesizer.measures.risk.releases import Together
@@ -63,7 +64,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
         yield of_codes("risk seems lower")
     if risk.copied is None:
         check = "checks.copied_uniques"
-        yield unclear("copied_uniques", "copied {records}", check, measured=False)
+        yield missing("copied_uniques", "copied {records}", check)
     for copied in (risk.copied, *(part.copied for part in risk.scenarios)):
         if copied is not None:
             yield from _of_copies(copied)
@@ -72,7 +73,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     if isinstance(guessed, Guesses):
         yield _of_guess("guesses", GUESSES.name, guessed, limit("guesses"))
     else:
-        yield unclear("guesses", GUESSES.name, "checks.guesses", measured=False)
+        yield missing("guesses", GUESSES.name, "checks.guesses")
     rare = risk.further.get("rare_values")
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
@@ -98,9 +99,9 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         )
     if alarm is None and not copied.uniques:
         return
-    unique = "unique {records}"
+    unique, test = "unique {records}", "copied unique {records}"
     if key == "copied_keys":
-        unique = f"{{records}} unique by {', '.join(copied.names)}"
+        unique, test = f"{{records}} unique by {', '.join(copied.names)}", "copied unique keys"
     word: Word = "pass"
     sentence = (
         f"{row.present:,} of {copied.uniques:,} {unique} occur in the synthetic data. A new sample "
@@ -113,7 +114,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         sentence = f"{alarm[:1].upper()}{alarm[1:]}."
     yield Evidence(
         key=key,
-        test="copied unique {records}",
+        test=test,
         word=word,
         sentence=sentence,
         value=float(row.present),
@@ -127,9 +128,11 @@ def _of_near(risk: RiskResult, limit: LimitOf) -> Iterator[Evidence]:
     """Yield the tests of near copies: all, the worst group, repeats, releases."""
     result, test = risk.further.get("near_verbatim"), "near copies"
     if not isinstance(result, NearVerbatim):
-        yield unclear("near_verbatim", test, "checks.near_verbatim", measured=False)
+        yield missing("near_verbatim", test, "checks.near_verbatim")
         return
-    yield _near_copies("near_verbatim", test, "", result, limit("near_verbatim"))
+    has_control = risk.copied is not None and risk.copied.control is not None
+    made = "the synthetic data" if has_control else "a test synthesis from half of the {records}"
+    yield _near_copies("near_verbatim", "", result, limit("near_verbatim"), made)
     for e in _of_few_persons(result, limit):
         # a group within its limit is shown if chance does not explain it
         if e.word == "fail" or (e.word == "unclear" and e.high is None and (e.low or 0) > 0):
@@ -192,28 +195,26 @@ def _of_few_persons(result: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
     )
 
 
-def _near_copies(key: str, test: str, start: str, result: NearVerbatim, limit: float) -> Evidence:
+def _near_copies(key: str, start: str, result: NearVerbatim, limit: float, made: str) -> Evidence:
     """Return the test of near copies by the number of differing variables that decides."""
-    shown = result.telling(limit)
-    several = f"the {result.datasets} datasets" if result.datasets > 1 else "the dataset"
+    shown, (exact, changed) = result.telling(limit), result.looks[:2]
     words = f"{shown.inside:,} of {result.n:,} training {{records}} and {shown.outside:,} of "
-    words += f"{result.n_outside:,} holdout {{records}} have a near copy in {several}"
+    words += f"{result.n_outside:,} holdout {{records}} have a near copy in {made}"
     if result.splits > 1:
-        words = f"Each {{record}} was used for fitting in some of {result.splits} random splits, "
-        words += f"and held out in others. Used: {shown.inside:,} of {result.n:,} have a near copy "
-        words += f"in {several}. Held out: {shown.outside:,}"
+        words = f"In each of {result.splits} random splits, each {{record}} was used once and held "
+        words += f"out once. Used: {shown.inside:,} of {result.n:,} have a near copy in {made}. "
+        words += f"Held out: {shown.outside:,}"
     n = shown.inside - round(shown.outside * result.n / result.n_outside)
-    copies, near_copies = (
-        ceil(share * result.n) for share in (result.looks[0].noticed, result.noticed)
-    )
+    copies = f"{ceil(exact.noticed * result.n):,} exact copies"
+    if changed.differing > exact.differing:
+        copies += f", or {ceil(changed.noticed * result.n):,} near copies,"
     return judged(
         key,
-        test,
+        "releases together" if start else "near copies",
         f"{start}{words}. A near copy agrees with one real {{record}} clearly more than with all "
         f"others. The difference is {n:,} {{records}} ({{ends}} percentage points), {{result}} of "
-        f"{{mark}} ({floor(limit * result.n + 1e-9):,} {{records}}). If {copies:,} {{records}} "
-        f"were copied exactly, or {near_copies:,} nearly, the test would notice it in 95 of 100 "
-        "releases (noticing is not failing).",
+        f"{{mark}} ({floor(limit * result.n + 1e-9):,} {{records}}). From {copies} the interval "
+        "lies above 0 in 95 of 100 releases; the test may still pass.",
         (shown.excess, shown.low, shown.high),
         limit,
         released=1 - shown.outside / result.n_outside,
@@ -225,7 +226,7 @@ def _of_releases(together: Together, result: NearVerbatim, limit: float) -> Evid
     key, test = "releases", "releases together"
     start = f"With {plural(len(together.others), 'other release')} of this source: "
     if together.counted is not None:
-        return _near_copies(key, test, start, together.counted, limit)
+        return _near_copies(key, start, together.counted, limit, "all datasets together")
     bound = together.bound(result.looks)
     if bound is None:
         end = "Near copies of one of them were not counted, so there is no upper bound."
@@ -234,33 +235,37 @@ def _of_releases(together: Together, result: NearVerbatim, limit: float) -> Evid
     end = (
         f"Together they have near copies of at most {high} percentage points more training than "
         f"holdout {{records}} (limit {most}). This bound is the sum of the upper ends of all "
-        "releases. 'synthesizer releases SOURCE' lists them; --not-given-out DIR leaves one out."
+        "releases. 'synthesizer releases SOURCE' lists them."
     )
     return judged(key, test, f"{start}{end}", (bound[1], None, bound[0]), limit)
 
 
 def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
-    """Return the test of the guess that gains most over the holdout, or over a new sample."""
-    every, n, side = guessed.guesses, guessed.n, "training"
+    """Return the test of the best guess, compared with the holdout or with a new sample.
+
+    The largest lower end of all guesses decides fail, the largest value decides pass.
+    """
+    every: Sequence[Guess] = guessed.guesses
+    n, side = guessed.n, "training"
     beside = f"for {{:,}} of {guessed.n_outside:,} holdout {{{{records}}}}"
     if key == "guesses_of_anybody":
         every, n, side = guessed.gains, guessed.n_outside, "holdout"
-        beside = "with a new sample, for {:,}"
-
-    def released(guess: Guess) -> float:
-        return 1 - guess.beside / guessed.n_outside
-
+        beside = "with a new sample for {:,}"
     # a value of nearly all persons is guessed right without a release
-    guess = next((one for one in every if released(one) > limit), every[0])
+    every = [one for one in every if 1 - one.beside / guessed.n_outside > limit] or every
+    best, low = best_of(every)
+    value, least, most = agreeing([100 * best.excess, 100 * low], 100 * limit, 1)
     return judged(
         key,
         test,
-        f"Of {guessed.n_guesses} guesses, {guess.target!r} from {guess.known} gains most. It is "
-        f"right for {guess.guessed:,} of {n:,} {side} {{records}}; {beside.format(guess.beside)} "
-        f"(limit: {points(limit)} above that).",
-        (guess.excess, guess.low, None),
+        f"The best of {guessed.n_guesses} guesses of an intruder is {best.target!r} from "
+        f"{best.known}. It is right for {best.guessed:,} of {n:,} {side} {{records}}, and "
+        f"{beside.format(best.beside)}. The difference is {value} percentage points (limit {most}; "
+        f"largest lower end of all guesses {least}).",
+        (best.excess, low, None),
         limit,
-        released=released(guess),
+        released=1 - best.beside / guessed.n_outside,
+        about=best.target,
     )
 
 
@@ -306,7 +311,7 @@ def of_all_rare(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     """Return the test of levels and codes, or of extremes, of few persons."""
     rare = results.risk.further.get("rare_values")
     if not isinstance(rare, RareValues):
-        return [unclear(key, "rare values", "checks.rare_values", measured=False)]
+        return [missing(key, "rare values", "checks.rare_values")]
     if key == "rare_codes":
         n = sum(row.levels for row in rare.variables)
         sentence = f"{n:,} levels or codes of fewer than {rare.fewer_than} {{records}} are in the "
@@ -373,15 +378,15 @@ def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     if attacks is None and "guesses" in results.risk.further and not results.risk.scenarios:
         return  # without keys, each variable is guessed from all others
     if attacks is None:
-        yield unclear("attack_risk", "attacks", "checks.attacks", measured=False)
+        yield missing("attack_risk", "attacks", "checks.attacks")
         return
     tests = []
     for attack in attacks.attacks:
         if attack.n < MIN_ATTACKS or attack.risk is None:
             continue
         sentence = (
-            f"{attack.name.capitalize()}: the attack is more successful on training than on "
-            "holdout {records} by {ends} of the possible gain (limit {mark})."
+            f"{attack.name.capitalize()}: the gain on training over holdout {{records}} is "
+            "{ends} of the largest possible gain (0: no advantage, 1: always right; limit {mark})."
         )
         # if little can be gained, a share of it is the noise of a few persons
         most = max(limit("attack_risk"), limit("attack_persons") / (1 - (attack.control_rate or 0)))
@@ -457,7 +462,7 @@ def of_anybody(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
             yield from _beyond_fresh(part, most)
     if not scenarios and not isinstance(guessed, Guesses):
         check = "checks.cap (with keys and a target)"
-        yield unclear("cap_beyond", "guesses from keys (CAP, DiSCO)", check, measured=False)
+        yield missing("cap_beyond", "guesses from keys (CAP, DiSCO)", check)
 
 
 def _beyond_fresh(part: ScenarioRisk, least: float) -> Iterator[Evidence]:

@@ -49,7 +49,8 @@ class Synthesis:
     kept : tuple of str
         Variables with the values of the original.
     may_keep : bool
-        Whether other variables may have them, too; False if a configuration lists them.
+        Whether other variables may also have original values; False if a configuration lists
+        those that have.
     redrawn : bool
         Whether each dataset has another sample, drawn by the design of a survey.
     public : tuple of str

@@ -316,9 +316,7 @@ class _Limits(Part):
             if "weight" in measure.needs and checks.weight is None:
                 yield f"limits.{key}: needs a survey weight; set weights or remove the limit"
             if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):
-                yield (
-                    f"limits.{key}: needs a target without tolerance; give a target groups instead"
-                )
+                yield f"limits.{key}: needs a target without tolerance; give it groups instead"
             check, _, option = limit.option.partition(".")
             if option and getattr(getattr(checks, check), option) is None:
                 yield f"limits.{key}: needs checks.{limit.option}; name a variable"

@@ -98,9 +98,8 @@ class ReplicateWeights(Part):
         """Return the problems with the columns of a file."""
         if len(present) < 2:
             return [
-                f"{len(present)} columns match {', '.join(map(repr, self.columns))}; "
-                f"name those "
-                "of the replicate weights, such as PWGTP[1-9]*, or remove the key"
+                f"{len(present)} columns match {', '.join(map(repr, self.columns))}; name those of "
+                "the replicate weights, such as PWGTP[1-9]*, or remove the key"
             ]
         if len(self.rscales) > 1 and len(self.rscales) != len(present):
             return [f"{len(self.rscales)} rscales for {len(present)} columns; give one for each"]

@@ -24,6 +24,7 @@ from synthesizer.measures.evidence import (
     Evidence,
     Word,
     judged,
+    missing,
     of_codes,
     of_columns,
     of_sizes,
@@ -235,12 +236,12 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
     )
 
 
-def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
+def _not_measured(absent: Sequence[Evidence]) -> Iterator[str]:
     """Yield sentences on the tests that were not made, and how to turn them on."""
-    if missing:
-        remedies = dict.fromkeys(e.sentence for e in missing)
-        yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
-    if any(e.key in HALVES for e in missing):
+    if absent:
+        remedies = dict.fromkeys(e.check for e in absent)
+        yield f"Not measured: {', '.join(e.test for e in absent)}. Turn on {', '.join(remedies)}."
+    if any(e.key in HALVES for e in absent):
         yield "Checks of files need --control FILE: holdout {records} to which no model was fitted."
 
 
@@ -288,21 +289,21 @@ def _of_unseen(unseen: Unseen) -> Iterator[Evidence]:
 def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[Evidence]:
     """Yield the tests of two-way tables against the training records, without a holdout."""
     utility = results.utility
-    yield unclear("tails", "tails and impossible {records}", "checks.unseen", measured=False)
+    yield missing("tails", "tails and impossible {records}", "checks.unseen")
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):
         fresh = sample.expected[1]
         yield _between(
             "equivalent_sample",
             LOOKS["unseen_pairs"].title,
-            "Two-way tables are as accurate as tables of {value}% of the original {records}",
+            "Two-way tables are as precise as a random {value}% of the original {records}",
             sample.sample,
             (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
             fresh,
         )
     else:
         remedy = "checks.equivalent_sample"
-        yield unclear("equivalent_sample", LOOKS["unseen_pairs"].title, remedy, measured=False)
+        yield missing("equivalent_sample", LOOKS["unseen_pairs"].title, remedy)
     if utility is None:
         return
     figures = {figure.key: figure.value for _, figure in utility.figures}
@@ -367,17 +368,17 @@ def _between(
     ``sentence`` contains {value}; limit and value of a new sample are added.
     """
     good, bad = limits
-    sign, least = (-1, "least") if key in AT_LEAST else (1, "most")
+    sign, least, side = (-1, "least", "below") if key in AT_LEAST else (1, "most", "above")
     word: Word = (
         "pass" if sign * (value - good) <= 0 else "fail" if sign * (value - bad) > 0 else "unclear"
     )
     unit, percent = (100, "%") if "{value}%" in sentence else (1, "")
-    numbers = [sign * unit * x for x in (value, fresh) if x is not None]
-    shown, *sample, limit = (x.removeprefix("-") for x in agreeing(numbers, sign * unit * good, 1))
-    limit = f"limit: at {least} {limit}{percent}"
+    marks = [sign * unit * x for x in (value, bad, fresh) if x is not None]
+    shown, fails, *sample, limit = (t.lstrip("-") for t in agreeing(marks, sign * unit * good, 1))
+    limit = f"limit: at {least} {limit}{percent}; fails {side} {fails}{percent}"
     limit += f"; a new sample: {sample[0]}{percent}" if sample else ""
     sentence = f"{sentence.replace('{value}', shown)} ({limit})."
-    fields: dict[str, Any] = {"value": value, "mark": good, "fresh": fresh}
+    fields: dict[str, Any] = {"value": value, "mark": good, "fresh": fresh, "fails": bad}
     return Evidence(key=key, test=test, word=word, sentence=sentence, **fields)
 
 
@@ -398,11 +399,9 @@ def _of_limit(
         title = f"{kind.title[:1].upper()}{kind.title[1:]}{f' ({about})' if about else ''}"
         value = None if figure is None else getattr(figure, stated.judged)
         if figure is None or value is None:
-            word: Word = "fail" if of_steward else "unclear"
-            words = f"{title} could not be computed." if of_steward else f"checks.{measure.check}"
-            evidence.append(
-                Evidence(key=key, test=test, word=word, sentence=words, measured=of_steward)
-            )
+            words = f"{title} could not be computed."
+            failed = Evidence(key=key, test=test, word="fail", sentence=words)
+            evidence.append(failed if of_steward else missing(key, test, f"checks.{measure.check}"))
             continue
         if limit == inf:
             words = f"{title}: {value:.3f}. The profile sets no limit."
@@ -430,7 +429,7 @@ def _of_limit(
 def _of_structure(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     """Return the test that variables, kinds and missing codes equal the original's."""
     if results.utility is None:
-        return [unclear(key, "structure", "checks of utility", measured=False)]
+        return [missing(key, "structure", "checks of utility")]
     faults = [*(e.sentence for e in of_columns(results)), *results.unlike]
     words = "The datasets have the variables of the original, of the same kinds."
     sentence = " ".join(faults) or words
@@ -441,7 +440,7 @@ def _of_relations(results: CheckFigures, key: str, limit: float) -> list[Evidenc
     """Return the test of associations for a purpose that forbids them."""
     share = None if results.utility is None else _associations_preserved(results.utility)
     if share is None:
-        return [unclear(key, "relations", "checks.two_way", measured=False)]
+        return [missing(key, "relations", "checks.two_way")]
     words = f"{share:.0%} of the associations between variables are preserved (limit {limit:.0%})."
     return [judged(key, key, words, (share, share, share), limit)]
 

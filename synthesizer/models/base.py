@@ -55,7 +55,7 @@ class FittedModel(ABC):
     """The result of a fit: parameters, and donors if the abilities have `stores_values`.
 
     A frozen dataclass: a saved model is written and read by the annotations of its fields, see
-    `synthesizer.data.codec`. The constructor raises ValueError on values that no fit returns, so
+    `synthesizer.data.codec`. The constructor raises ValueError on values that no fit can return, so
     that altered files are refused.
     """
 

@@ -247,7 +247,7 @@ class FittedNominal(FittedModel):
     def _by_lag(
         self, predictors: Table, cell: IntArray, drawn: Column, rng: np.random.Generator
     ) -> Column:
-        """Replace the draws of rows with a lag and a known combination."""
+        """Redraw rows that have a lag and a combination that occurs in the data."""
         if self.lagged is None:
             return drawn
         rows = np.flatnonzero((cell >= 0) & predictors[self.lagged.near].is_observed)

@@ -71,7 +71,7 @@ class Arranged:
         return expression
 
     def own_conditions(self, context: Context) -> Iterator[tuple[str, Expression]]:  # noqa: ARG002
-        """Yield conditions that no row may satisfy, each after its location."""
+        """Yield (location, condition) for each condition that no row may satisfy."""
         yield from ()
 
     def conditions(
@@ -79,7 +79,7 @@ class Arranged:
         condition: Expression,
         names: Container[str],  # noqa: ARG002
     ) -> Iterator[tuple[str, Expression]]:
-        """Yield the condition for each group of rows, after a suffix of its location."""
+        """Yield (suffix of the location, condition) for each group of rows."""
         yield "", condition
 
     def left_problems(

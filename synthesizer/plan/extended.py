@@ -90,8 +90,8 @@ class Planned:
 
     no_model: str = ""
     """Reason why there is no model to save, instead of the usual sentence."""
-    fits_chain: bool = True
-    """Whether all models are fitted, not only those of numbers."""
+    fits_categories: bool = True
+    """Whether models of categories are fitted, too, not only those of numbers."""
     keeps_rules: bool = False
     """Whether its datasets satisfy rules, structural zeros and kept variables."""
     makes_all: bool = False

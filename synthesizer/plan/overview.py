@@ -13,7 +13,8 @@ from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
-from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import finite_number
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import MIN_HOLDERS, level_counts, once_a_person
@@ -97,12 +98,16 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
         if column.is_coded
         else _percentiles(column),
         reason=inferred.reason.partition("; if wrong, write ")[0],
-        instead=inferred.doubt or _INSTEAD.get(variable.kind, "kind: categorical"),
+        instead=inferred.doubt or _instead(variable),
     )
 
 
-_INSTEAD = {Kind.CATEGORICAL: "kind: ordered, or numeric", Kind.DATE: "date_format: ..."}
-"""The setting for another kind; ``kind: categorical`` for kinds that are not listed."""
+def _instead(variable: Variable) -> str:
+    """Return the setting for another kind."""
+    if variable.kind is not Kind.CATEGORICAL:
+        return "date_format: ..." if variable.kind is Kind.DATE else "kind: categorical"
+    is_number = None not in [finite_number(level) for level in variable.levels]
+    return f"kind: ordered{', or numeric' if is_number else ', levels: [...]'}"
 
 
 def _levels(column: Column) -> str:
@@ -138,7 +143,7 @@ class PlanRow(Row):
     predictors: int = column("predictors", "count")
     levels: int = column("levels", "count", "values that occur, without missing codes")
     missing: int = column("missing", "count")
-    rare: int = column("rare levels left", "count", "of fewer than `MIN_HOLDERS` rows, or persons")
+    rare: int = column("rare levels kept", "count", "of fewer than `MIN_HOLDERS` rows, or persons")
     cost: float = column("cost", "percent", "share of the work of the fit, in [0, 1]")
     """n log n, times predictors, times outputs; 0 without a fit."""
 
@@ -172,17 +177,13 @@ def relations_of(plan: Plan) -> Iterator[Relation]:
 
 
 class ZeroRow(Row):
-    """Variables with impossible combinations; confidential, because it counts persons."""
+    """Variables with unseen combinations; confidential, because it counts persons."""
 
     names: str = column("variables", "text")
     independent: float = column(
-        "impossible rows if the variables were unrelated",
-        "share",
-        "rows with a combination that does not occur in the data",
+        "unseen combinations if unrelated", "share", "rows with a combination that does not occur"
     )
-    new_sample: float = column(
-        "impossible rows in a new sample", "share", "the same for a new sample (Good 1953)"
-    )
+    new_sample: float = column("unseen combinations in a new sample", "share", "see Good 1953")
     combinations: int = column("combinations that occur", "count", "in the data")
     rare_cells: int = column("rare combinations", "count", "of fewer than 5 persons")
     persons: int = column("persons in them", "count", "persons with a rare combination")

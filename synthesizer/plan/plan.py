@@ -167,7 +167,7 @@ class Plan:
     @property
     def has_chain(self) -> bool:
         """Whether the whole chain is fitted."""
-        return self.making.fits_chain
+        return self.making.fits_categories
 
     @property
     def fitted(self) -> ChainSpec:
@@ -243,7 +243,7 @@ class Plan:
     def _from_half(self, again: Source, seed: Seed, half: Table, m: int) -> Iterator[Table]:
         """Yield m datasets of a source that was fitted on a half of the units."""
         rows = self.rows
-        if again.keeps_rows or self.whole is not None:
+        if again.has_fixed_rows or self.whole is not None:
             rows = None
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_units / self.table.n_units))

@@ -540,8 +540,7 @@ def _broken(context: Context, rules: Sequence[Rule], forbids: Sequence[Forbid]) 
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any() and any(name == about(name) for name in forbid.condition.names):
-            do = "break" if forbid.always else "satisfy"
-            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, context), do=do)
+            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, context))
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
@@ -672,4 +671,4 @@ def _broken_paths(context: Context, entries: Mapping[PathRule, str]) -> Iterator
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
             rows = _rows(broken, context)
-            yield f"{entry} '{rule.text}': {rows} break it; no synthetic row will"
+            yield f"{entry} '{rule.text}': {rows} break this rule; no synthetic row will break it"

@@ -169,7 +169,7 @@ def figures_section(record: Record) -> Iterator[Block]:
         [(scenarios.get(about, about), figure) for about, figure in record.results.figures],
         record.units,
         "All figures. Baseline: guessing without a release. Chance: a release that is unrelated to "
-        "the persons; for utility that of a right synthesis (of a tree: a new sample). "
+        "the persons; for utility that of a correct model (of a tree: a new sample). "
         "Original: releasing the original",
     )
 
@@ -186,7 +186,7 @@ _TERMS = (
     ("Train-holdout test", "The models are fitted to one half of the data; the risks of both "
      "halves are compared."),
     ("Overlap", "Share that two confidence intervals have in common. 1: equal; below 0: no "
-     "contact. The expectation of a right synthesis is below 1: with fixed parameters and as many "
+     "contact. The expectation of a correct model is below 1: with fixed parameters and as many "
      "records as the original, 0.80 for one dataset and 0.91 for five."),
     ("Keys and target", "Variables that an intruder knows, and the variable that the intruder "
      "wants to learn."),
@@ -241,7 +241,7 @@ def reading_section(record: Record) -> Iterator[Block]:
 def glossary(record: Record) -> dict[str, str]:
     """Return the meaning of each short name of the report."""
     s_pmse = (
-        "Standardised propensity score mean squared error: distance of two tables over that of a "
-        f"right synthesis. {expected_of(record).sentence} Lower is better."
+        "Standardised propensity score mean squared error: distance of two tables, divided by that "
+        f"of a correct model. {expected_of(record).sentence} Lower is better."
     )
     return {"S_pMSE": s_pmse, **dict(_TERMS[_PLAIN_TERMS:])}

@@ -318,9 +318,9 @@ _FORMS = {"text": _text, "count": "{:,.0f}".format, "figure": _figure, "share": 
 
 
 def interval(low: float | None, high: float | None, form: Form = "figure") -> str:
-    """Return an interval as text; a dash if an end is missing."""
+    """Return an interval as text, or its lower end; a dash without any."""
     if low is None or high is None:
-        return DASH
+        return DASH if low is None else f"from {written(low, form)}"
     return f"{written(low, form)} to {written(high, form)}"
 
 

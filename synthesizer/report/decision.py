@@ -140,7 +140,7 @@ def _missing(record: Record) -> Iterator[Block]:
     """Yield tests that were not made, failed checks, and notes on utility."""
     every = [e for line in record.verdict.lines for e in line.evidence if not e.measured]
     if every:
-        yield Words([f"{e.test[:1].upper()}{e.test[1:]}: turn on {e.sentence}." for e in every])
+        yield Words([f"{e.test[:1].upper()}{e.test[1:]}: turn on {e.check}." for e in every])
     yield from (Gap("files of the run", text, alert=True) for text in record.changes)
     for name, why in record.results.failed.items():
         yield Note(stopped(f"Not computed: {name}: {why}"), "alert")
@@ -178,7 +178,7 @@ def overlap_marks(expected: float | None) -> tuple[float, float]:
 
     For intervals of equal width, 0.5 is a synthetic estimate at the end of the original's interval.
     Below 0 the intervals do not touch. Both limits fall if fewer records are synthesised, as the
-    expected overlap of a right model does.
+    expected overlap of a correct model does.
     """
     chance = 1.0 if expected is None else max(1.0, (1 - expected) / (1 - _RIGHT_OVERLAP))
     return 1 - chance / 2, 1 - chance
@@ -267,7 +267,7 @@ def worst_things(
     if halves:
         by_remedy["name a file of holdout records: --control FILE"] = halves
     if others := [item for item in missing if item not in halves]:
-        by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
+        by_remedy[f"turn on {', '.join(dict.fromkeys(e.check for _, e in others))}"] = others
     return [Advice(remedy, tuple(group)) for remedy, group in by_remedy.items()]
 
 
@@ -291,8 +291,8 @@ _OF_FILES = {
     "control": "name a control file without training records",
     "rare_levels": "write public: true for published lists of levels, or group levels with rare:",
     "few_records": "check files with more records",
-    "releases": "mark unpublished releases by 'synthesizer releases SOURCE --not-given-out DIR', "
-    "else make fewer releases",
+    "releases": "if you did not give out an earlier run, write 'synthesizer releases SOURCE "
+    "--not-given-out DIR', then run or check again; else make fewer releases",
 }
 """Remedies by key of the test."""
 
@@ -308,9 +308,7 @@ class Trial(Row):
     least: float | None = column("At least", "share", "lower end of its interval", default=None)
     limit: float | None = column("Limit", "share", "of the worst finding", default=None)
     word: Word = column("Outcome", "text", "of the worst finding")
-    persons: float | None = column(
-        "Near copies", "share", "of persons; lower is better", default=None
-    )
+    persons: float | None = column("Near copies", "share", "of persons; 0 is best", default=None)
     low: float | None = column("From", "share", "lower end of its 95 % interval", default=None)
     high: float | None = column("To", "share", "upper end", default=None)
     use: float | None = column("S_pMSE of pairs", "number", "lower is better", default=None)

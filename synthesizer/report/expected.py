@@ -1,4 +1,4 @@
-"""Expected values of S_pMSE, of a right synthesis and of a new sample; figures in words."""
+"""Expected values of S_pMSE, of a correct model and of a new sample; figures in words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNKNOWN = "could not be computed"
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected S_pMSE (distance of two tables over that of a right synthesis)."""
+    """Expected S_pMSE (distance of two tables, divided by that of a correct model)."""
 
     right: float = 1.0
     """Right synthesis: 1 with fixed parameters, 1 + k/n with new parameters for each dataset, for k
@@ -64,8 +64,8 @@ class Expected:
 
     @property
     def right_words(self) -> str:
-        """The right synthesis with its value."""
-        return f"a right synthesis ({short(self.right)})"
+        """A correct model with its value."""
+        return f"a correct model ({short(self.right)})"
 
     @property
     def fresh_words(self) -> str:
@@ -137,12 +137,12 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
     """Return a pMSE ratio in words, if its expectation is from permuted labels.
 
     ``deviations`` are standard deviations of pMSE above its expectation. ``level`` is the smallest
-    ratio of a right synthesis, 1 if that equals a new sample.
+    ratio of a correct model, 1 if that equals a new sample.
     """
     if ratio is None:
         return _UNKNOWN
     reference = "a new sample of the same population (1)"
-    down = "" if level >= 1 else f"; a right synthesis can be as low as {short(level)}"
+    down = "" if level >= 1 else f"; a correct model can be as low as {short(level)}"
     if ratio <= 1 or (deviations is not None and deviations <= 2):
         return f"as hard to distinguish from the original as {reference}{down}"
     how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "much"
@@ -155,7 +155,7 @@ def short(value: float) -> str:
 
 
 def right_share(scores: PmseResult, expected: Expected) -> float:
-    """Return the smallest ratio of a tree for a right synthesis: 1 - c, c the synthetic share."""
+    """Return the smallest ratio of a tree for a correct model: 1 - c, c the synthetic share."""
     if expected.proper:
         return 1.0
     return scores.n / (scores.n + sum(scores.n_synthetic) / len(scores.n_synthetic))
@@ -180,8 +180,8 @@ def fit_notes(fit: FitComparison) -> list[str]:
 def overlap_in_words(expected: float | None) -> str:
     """Return the reference of an overlap in words."""
     if expected is None:
-        return "1 is equal, a right synthesis has less"
-    return f"1 is equal, a right synthesis has {written(expected, 'share')} on average"
+        return "1 is equal, a correct model has less"
+    return f"1 is equal, a correct model has {written(expected, 'share')} on average"
 
 
 def cautions(record: Record) -> list[str]:
@@ -211,8 +211,7 @@ UNITS = (
 )
 UNITS_OF_GROUPS = (
     "Figures count persons, also if they are called records; halves are split by {}. Attributes "
-    "that all members share count once for each member, so they exceed good values by chance "
-    "alone."
+    "that all members share count once for each member, so they exceed good values by chance alone."
 )
 MAX_RATIO = 3.0
 """Ratio to the noise floor above which a distance is highlighted."""

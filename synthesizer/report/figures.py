@@ -195,12 +195,13 @@ def result_blocks(
     """
     units = units or units_of(result)
     figures = figures_of(result, units)
-    yield Heading(in_units(title or about(type(result)), units))
+    words = in_units(about(type(result)), units)
+    yield Heading(in_units(title, units) or words)
     drawn = list(_pictures(result))
     yield from drawn
     rates = compared([figure for _, figure in figures])
     if rates and (not drawn or isinstance(result, CheckResults)):
-        yield rate_chart(rates[:MOST_DRAWN], "Rates" if alone else title, type(result).__name__)
+        yield rate_chart(rates[:MOST_DRAWN], "Rates" if alone else title, words)
     if figures and alone:
         table = figure_table(figures, units)
         yield table if len(figures) <= _MAX_OPEN else Fold("All figures", [table])
@@ -376,7 +377,7 @@ def tables_of(result: object, before: str = "") -> Iterator[tuple[str, Sequence[
 
 
 def _lists(rows: Sequence[BaseModel], path: str) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield rows as a table, and all rows that they hold themselves as others."""
+    """Yield (name, rows) of a table, and of each table of rows nested in it."""
     if any(cells_of(rows[0])):
         yield path, rows
     for name, first in values_of(rows[0]) if isinstance(rows[0], Row) else ():

@@ -188,7 +188,7 @@ def _summary(fit: FitComparison) -> str:
     if fit.mean_overlap is not None:
         overlap = f"the intervals overlap by {written(fit.mean_overlap, 'share')} on average"
         if fit.expected_overlap is not None:
-            overlap += f" (a right synthesis: {written(fit.expected_overlap, 'share')})"
+            overlap += f" (a correct model: {written(fit.expected_overlap, 'share')})"
         parts.append(overlap)
     if fit.mean_standardised is not None:
         difference = written(fit.mean_standardised)
@@ -252,7 +252,7 @@ def _table(fit: FitComparison) -> DataTable:
 def _lack(test: LackOfFit, *, even: bool) -> Note:
     return Note(
         f"Lack of fit, joint test of all differences: {written(test.ratio)} times the expectation "
-        f"of a right synthesis (p {written(test.p_value, 'p')}). {_lack_in_words(test, even)}",
+        f"of a correct model (p {written(test.p_value, 'p')}). {_lack_in_words(test, even)}",
         "alert" if test.p_value < _FAIL_P else "plain",
     )
 

@@ -133,7 +133,7 @@ def _converged(scores: PropensityMeans) -> str:
 def ratio_in_words(scores: PmseResult, record: Record) -> str:
     """Return the mean pMSE ratio of a model in words.
 
-    The expectation by formula is that of a right synthesis, and a new sample has 1 + k/n of it. The
+    The expectation by formula is that of a correct model, and a new sample has 1 + k/n of it. The
     expectation by permutations is that of a new sample.
     """
     ratio, expected = scores.mean.s_pmse, expected_of(record)
@@ -158,7 +158,7 @@ def _reading(scores: PmseResult, expected: Expected) -> str:
     """Return the references of a model's figures in words."""
     if scores.permutations or scores.model == "cart":
         level = right_share(scores, expected)
-        down = f" A right synthesis with fixed parameters can be as low as 1 - c = {short(level)}"
+        down = f" A correct model with fixed parameters can be as low as 1 - c = {short(level)}"
         down += ", where c is the share of synthetic records."
         return (
             "A tree finds relations, and also fits noise: 1 is the expectation of a new sample of "

@@ -24,7 +24,6 @@ from synthesizer.report.blocks import (
     row_table,
     section,
     with_minus,
-    written,
 )
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
@@ -247,19 +246,15 @@ _ATTACKS = (
 )
 _RISK_READS = (
     "Risk is the advantage of an attack on training over holdout persons, as a share of the "
-    "possible gain: 0 is none, 1 is the maximum. An interval that contains 0 shows no risk; one "
-    "above 0 shows a risk."
+    "largest possible gain: 0 is no advantage, 1 is always right. An interval that contains 0 "
+    "shows no risk; one above 0 shows a risk."
 )
 _SUCCESS_READS = (
     "Dot: success on training records. Diamond: success on holdout records. Bar: success by "
     "guessing. Only the distance from diamond to dot is due to the release. Success up to the "
     "diamond is knowledge of the population."
 )
-_SUCCESS_MARKS = {
-    "value": "training records",
-    "original": "holdout records",
-    "baseline": "guessing",
-}
+_MARKS = {"value": "training records", "original": "holdout records", "baseline": "guessing"}
 
 
 @section(
@@ -294,7 +289,7 @@ def attacks_section(record: Record) -> Iterator[Block]:
         [_success(attack) for attack in attacks],
         reads=_SUCCESS_READS,
         label="success",
-        marks=_SUCCESS_MARKS,
+        marks=_MARKS,
     )
     for attack in attacks:
         yield from _attack_notes(attack)
@@ -323,8 +318,8 @@ def _attack_notes(attack: Attack) -> Iterator[Note]:
         )
     if attack.n == 0:
         yield Note(f"{name}: no attack was possible, so nothing can be concluded.")
-    if attack.fitted_kept < 1:
+    if round(attack.fitted_kept, 2) < 1:
         yield Note(
-            f"{name}: only a share of {written(attack.fitted_kept, 'share')} of the training "
-            "records could be attacked, so rate and risk are too low by about that factor."
+            f"{name}: only {100 * attack.fitted_kept:.3g} % of the training records could be "
+            "attacked, so rate and risk are too low by about that factor."
         )

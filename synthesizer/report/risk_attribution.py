@@ -32,11 +32,10 @@ from synthesizer.report.risk import absent, by_scenario, in_words, of_verdict
 
 _CAP_READS = (
     "Correct attribution probability (CAP): the share of records for which an intruder with the "
-    "keys guesses the target right. Lower is safer. Coloured line: the synthetic data, by number "
-    "of datasets. Dashed line: chance, the same matches with targets of random persons. Level "
-    "line: baseline, guesses by the distribution of the target. Dotted line: releasing the "
-    "original. If no match counts as 0, the line rises with the number of datasets, since more "
-    "keys match. If records without a match are left out, it should be flat."
+    "keys guesses the target right. Lower is safer. Coloured line: synthetic data. Dashed line: "
+    "chance (the same matches, targets of random persons). Level line: baseline (guesses by the "
+    "distribution of the target). Dotted line: releasing the original. With more datasets, more "
+    "keys match: the line rises if no match counts as 0. With matches only, it should be flat."
 )
 
 

@@ -197,9 +197,7 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         yield absent(record, "suda", risks.scenario)
         return
     yield Words([_SUDA])
-    yield number_table(
-        suda, "Uniques by all keys, and the probability that a match with one is right"
-    )
+    yield number_table(suda, "Uniques by all keys, and the probability that a match is right")
     if any(band.records for band in suda.dis_scores):
         yield bar_chart(
             "Uniques by DIS-SUDA",
@@ -235,7 +233,7 @@ _SUDA = (
     "A unique is a record with a combination of keys that no other record has. The special unique "
     "detection algorithm (SUDA) gives high scores to records that few variables make unique; "
     "special uniques are the tenth with the highest scores. DIS is the probability that a unique "
-    "match is the right person, by the sampling fraction. These figures are about the original."
+    "match is the right person (sampling_fraction: 0.01 if not set). All is about the original."
 )
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from synthesizer.measures.evidence import ORDER, Evidence
 from synthesizer.measures.figure import agreeing
-from synthesizer.measures.verdict import AT_LEAST, Verdict, VerdictLine
+from synthesizer.measures.verdict import AT_LEAST, UNSEEN, Verdict, VerdictLine
 from synthesizer.report.blocks import Chart, with_minus
 from synthesizer.report.charts import dot, el, line, svg, text
 
@@ -26,8 +26,8 @@ _SCALE_LETTERS = 47
 _MAX_TEST_WORDS = 5
 """Words of a test's name in a sentence."""
 LEGEND = (
-    "Risk: left is as safe as another sample of the population, right as risky as the original. "
-    "Use: left is as good as another sample, right is useless. o: the result; [ ]: 95 % interval."
+    "Scale: a new sample of the population is at the left tenth; releasing the original (risk) or "
+    "a useless file (use) at the right end. o: result; [ ]: 95 % interval (guesses: lower end)."
 )
 """How the scales are read."""
 
@@ -54,7 +54,8 @@ def positions_of(e: Evidence) -> Positions:
     (0.0, None, 1.0)
     """
     sign = -1 if e.key in AT_LEAST else 1
-    good_end, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
+    good_end = "0" if e.fresh is None else "new sample"
+    bad = "useless" if e.key in _OF_USE else "original"
     if e.value is None or e.mark is None:
         return Positions(0.0, None, 1.0, good_end, bad)
     known = [sign * (e.value if x is None else x) for x in (e.low, e.value, e.high)]
@@ -67,7 +68,8 @@ def positions_of(e: Evidence) -> Positions:
     before = mark - start
     # unknown end: as steep as before the limit, and at least as far as the interval
     end = max(mark + before * (1 - LIMIT) / (LIMIT - START), high)
-    bad_end = f"worse: {abs(end):{',.0f' if abs(end) >= 100 else '.2g'}}"
+    shown = _unit(e.key)[0] * abs(end)
+    bad_end = f"end: {shown:{',.0f' if shown >= 100 else '.2g'}}{_unit(e.key)[1]}"
     if released is not None and released > mark:
         end, bad_end = released, bad
     ends = (start - before * START / (LIMIT - START), start, mark, end)
@@ -123,38 +125,47 @@ def picture(e: Evidence, title: str) -> Markup:
     if e.measured and at.value is None:
         parts = [text(_SIDE, _Y, "no scale", class_="label")]
     elif at.value is None:
-        parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
+        parts.append(text(_SIDE, _Y - 5, "not measured", class_="label"))
     else:
         parts.append(line(low, _Y, high, _Y, class_="line-synthetic band"))
         parts.append(dot(value, _Y, 5, "fill-synthetic outlined"))
     return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
 
 
-_MORE = "{ends} percentage points more"
+_MORE, _BEST = "{ends} percentage points more", "An intruder's best guess ({about})"
 _FIGURES = {
-    "near_verbatim": f"Near copies of training records: {_MORE} than of holdout records",
-    "near_verbatim_0": f"Exact copies of training records: {_MORE} than of holdout records",
-    "near_verbatim_loose": f"Nearest synthetic records: {_MORE} near training than holdout records",
-    "guesses": f"Guess that gains most: right for {_MORE} training than holdout records",
-    "guesses_of_anybody": f"Guess that gains most: right {_MORE} often than from a new sample",
-    "exact_numbers": f"Exact {{test}}: {_MORE} from training than from holdout records",
-    "differential_confidentiality": f"{{test}}: {_MORE} right guesses for training records",
-    "worst_group": f"{{test}}: {_MORE} right guesses for training records",
-    "attack_risk": "{test}: easier for training than holdout records by {ends}% of the possible",
+    "near_verbatim": f"Training records with a near copy: {_MORE} than holdout records",
+    "near_verbatim_0": f"Training records with an exact copy: {_MORE} than holdout records",
+    "near_verbatim_loose": f"Training records nearest to a synthetic one: {_MORE} than holdout",
+    "releases": f"Training records with a near copy in any release: {_MORE} than holdout records",
+    "guesses": f"{_BEST}: right for {_MORE} training than holdout records",
+    "guesses_of_anybody": f"{_BEST}: right {_MORE} often than with a new sample",
+    "exact_numbers": f"Exact {{test}}: found for {_MORE} training than holdout records",
+    "differential_confidentiality": f"{{test}}: {_MORE} right guesses for training than holdout",
+    "worst_group": f"{{test}}: {_MORE} right guesses for training than holdout",
+    "attack_risk": "{test}: {ends}% of the possible gain (0%: no advantage, 100%: always right)",
     "copied_uniques": "Unique records that occur in the synthetic data: {ends}",
-    "copied_keys": "Records unique by the keys that occur in the synthetic data: {ends}",
+    "copied_keys": "Unique keys that occur in the synthetic data: {ends}",
     "cap_beyond": f"{{test}}: {_MORE} right guesses than from a new sample",
     "disco_beyond": f"{{test}}: {_MORE} records than in a new sample",
-    "equivalent_sample": "Two-way tables: as accurate as tables of {ends}% of the original records",
-    "unseen_pairs": "Two-way tables: as accurate as tables of {ends}% of the holdout records",
+    "equivalent_sample": "Two-way tables: as precise as a random {ends}% of the original records",
+    "unseen_pairs": "Two-way tables: as precise as a random {ends}% of the holdout records",
     "associations": "Associations preserved: {ends}%",
     "impossible_records": "Impossible records: {ends}%",
-    "tails": "Largest difference of a mean or tail: {ends} times its margin of error",
+    "tails": "Worst mean or tail: differs by {ends} times its margin of error",
     "conditional_spread": "Spread given another variable: differs by a factor of {ends}",
     "mean_two_way": "Two-way tables: mean S_pMSE {ends} (distance from the original; 1 is ideal)",
     "regressions_beyond": "Regression coefficients beyond 1.96 standard errors: {ends}%",
 }
 """Figure of a test with its unit; other tests have their names."""
+_OF_USE = {*UNSEEN, *AT_LEAST, "mean_two_way", "worst_two_way", "regressions_beyond", "structure"}
+"""Tests of the line on use."""
+
+
+def _unit(key: str) -> tuple[int, str]:
+    """Return the factor of a figure on the screen, and its unit."""
+    figure = _FIGURES.get(key, "")
+    return (100, " points") if _MORE in figure else (100, "%") if "%" in figure else (1, "")
 
 
 def sentence_of(one: VerdictLine) -> str:
@@ -163,40 +174,43 @@ def sentence_of(one: VerdictLine) -> str:
     others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
         return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
-    return _sentence(e, one.subject == "use")
+    is_weak = one.word == "pass" and any(other.is_weak for other in one.evidence)
+    return f"{_sentence(e, one.subject == 'use')}{_WEAK * is_weak}"
+
+
+_WEAK = " The keys are not informative: choose others."
+"""Added if even releasing the original would pass a test by keys."""
 
 
 def _sentence(e: Evidence, has_sample: bool) -> str:
     """Return the figure of a test and its limit; of a new sample too where ``has_sample``."""
-    test = " ".join(e.test.split()[:_MAX_TEST_WORDS])
     if e.value is None or e.mark is None:
-        return f"{test[:1].upper()}{test[1:]}: {e.word}, see Why."
-    figure = _FIGURES.get(e.key, "{test}: {ends}")
-    is_share, percent = "%" in figure or _MORE in figure, "%" * ("%" in figure)
-    unit = 100 if is_share else 1
-    ends = [e.value] if e.low is None or e.high is None or e.low == e.high else [e.low, e.high]
-    sample = [e.fresh] if has_sample and e.fresh is not None else []
+        return f"{e.sentence.partition('. ')[0].rstrip('.')}."
+    figure, (unit, name) = _FIGURES.get(e.key, "{test}: {ends}"), _unit(e.key)
+    percent, is_bound = name * (name == "%"), e.low is None and e.high is not None
+    known = [x for x in (e.low, e.high) if x is not None]
+    ends = [e.value] if e.high is None or e.low == e.high else known
+    second = e.fails if e.word == "unclear" else None
+    others = [x for x in (e.fresh if has_sample else None, second) if x is not None]
     counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
-    digits = 0 if counted else 1 if is_share else 2
-    *shown, limit = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
+    digits = 0 if counted else 1 if unit > 1 else 2
+    *shown, limit = agreeing([unit * x for x in (*ends, *others)], unit * e.mark, digits)
     if counted:
         *shown, limit = (f"{float(x):,.0f}" for x in (*shown, limit))
-    beside = f". A new sample: {shown.pop()}{percent}" if sample else ""
+    least, side = (". Needed:", "below") if e.key in AT_LEAST else ("; limit", "above")
+    fails = "" if second is None else f", fails {side} {shown.pop()}{percent}"
+    beside = f". New sample: {shown.pop()}{percent}" if len(shown) > len(ends) else ""
     text = " to ".join(shown)
     if _MORE in figure and max(ends) <= 0 and min(ends) < 0:
         text, less = text.replace("-", ""), " less often" if " more often" in figure else " fewer"
         figure = figure.replace(" more often", less).replace(" more", less, 1)
         text = " to ".join(reversed(text.split(" to ")))
-    elif _MORE in figure and min(ends) <= 0 and len(ends) > 1:
-        text = f"at most {shown[1]}"
-    words = figure.format(test=test, ends=text)
-    least = ". Needed:" if e.key in AT_LEAST else "; limit"
-    least += " by chance" * (e.key in _BY_CHANCE)
-    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}{least} {limit}{percent}.")
+    elif is_bound or (_MORE in figure and min(ends) <= 0 and len(ends) > 1):
+        text = f"at most {shown[-1]}"
+    test = " ".join(e.test.split()[:_MAX_TEST_WORDS])
+    words = figure.format(test=test, ends=text, about=e.about)
 
-
-_BY_CHANCE = ("copied_uniques", "copied_keys")
-"""Tests whose limit is what a new sample has by chance."""
+    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}{least} {limit}{percent}{fails}.")
 
 
 def drawn(one: VerdictLine) -> Evidence:

@@ -64,7 +64,7 @@ _SMALL_CELL = 12.0
 _WHAT = (
     "Tables of each variable and of each pair of variables are compared (numbers in five groups). "
     "S_pMSE (standardised propensity score mean squared error) is the distance of two tables over "
-    "that of independent draws from a right model with fixed parameters. Lower is better."
+    "that of independent draws from a correct model with fixed parameters. Lower is better."
 )
 _ROE = (
     "Even draws of trees vary less than independent draws, so values below 1 are possible. ROE "
@@ -78,7 +78,7 @@ _TEST = (
     "matters. p_VW (Voas and Williamson): test of draws from the true model."
 )
 _TEST_OF_PROPER = (
-    "p: test for two independent samples (median over datasets). It is the test of a right "
+    "p: test for two independent samples (median over datasets). It is the test of a correct "
     "synthesis here, since each dataset has new parameters. p_VW (Voas and Williamson) is too "
     "strict for that."
 )
@@ -213,7 +213,7 @@ def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words
         several = len(utility.n_synthetic) > 1
         sentences.append(
             f"p_VW is below 0.05 for {below:,} of {plural(len(values), noun)}. In a dataset of a "
-            "right synthesis with fixed parameters, 5 % are below 0.05 by chance"
+            "correct model with fixed parameters, 5 % are below 0.05 by chance"
             f"{'; of medians over datasets fewer' if several else ''}."
         )
     return Words([" ".join(sentences)])

@@ -58,7 +58,7 @@ _SIDES = ("original", "synthetic")
 _WHAT = (
     "Blue: original. Orange line: synthetic data. Grey: missing codes. Open a variable for its "
     "shares of the {records}; a thin line connects the lowest and the highest dataset. S_pMSE: "
-    "distance of the two distributions (numbers in groups) over that of a right synthesis."
+    "distance of the two distributions (numbers are grouped), divided by that of a correct model."
 )
 _SMALL = (150.0, 58.0)
 """Width and height of a variable's small picture."""

@@ -299,3 +299,12 @@ def test_models_show_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
         assert words in shown
     assert "min_leaf" in call("reference", "models", "rf").output  # synthpop's name
     assert call("reference", "models", "cat").exit_code == 2
+
+
+def test_an_unknown_option_lists_extensions_only_if_they_can_add_it(folder: Path) -> None:
+    outputs = {
+        name: call(name, folder / "run.yaml", "--nonsense").output for name in ("run", "plan")
+    }
+    assert "installed extensions" in outputs["run"]
+    assert "installed extensions" not in outputs["plan"]
+    assert "--help" in outputs["plan"]

@@ -12,6 +12,8 @@ from synthesizer import Synthesizer, check
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.risk.guesses import Gain, Guess, Guesses
 from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import PURPOSES, LimitConfig, Profile, profiles
 from synthesizer.measures.verdict import CheckResults, Verdict, verdict
@@ -213,7 +215,7 @@ def correlated(n: int, seed: int) -> pd.DataFrame:
 
 @pytest.mark.parametrize("n", [150, 600])
 def test_columns_without_a_relation_are_of_no_use_however_few_records_there_are(n: int) -> None:
-    """In small tables, independent columns hardly differ from a right synthesis."""
+    """In small tables, independent columns hardly differ from a correct model."""
     original, fresh = correlated(n, 1), correlated(n, 2)
     rng = np.random.default_rng(3)
     apart = pd.DataFrame({name: rng.permutation(original[name]) for name in original})
@@ -274,3 +276,29 @@ def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None
     evidence = judged("k", "t", "{ends}; {mark} is the limit", (0.1, 0.0, high), 0.2)
     _, upper, mark = map(float, re.findall(r"[0-9.]+", evidence.sentence))
     assert (upper <= mark) == (evidence.word == "pass")
+
+
+@pytest.mark.parametrize(
+    ("others", "word"),
+    [((0.04, 0.01), "pass"), ((0.06, -0.01), "unclear"), ((0.055, 0.051), "fail")],
+)
+def test_the_best_guess_decides_pass_and_the_largest_lower_end_fail(
+    others: tuple[float, float], word: str
+) -> None:
+    guesses = tuple(
+        Guess(target=target, known="k", guessed=9, beside=9, excess=excess, low=low)
+        for target, (excess, low) in (("a", (0.03, 0.02)), ("b", others))
+    )
+    gains = tuple(Gain(**guess.model_dump()) for guess in guesses)
+    result = Guesses(
+        n=100, n_outside=100, datasets=1, keys=(), guesses=guesses, gains=gains, n_guesses=2
+    )
+    risk = RiskResult(further={"guesses": result})
+    (e,) = (e for e in verdict(CheckResults(risk=risk))["person"].evidence if e.key == "guesses")
+    assert (e.word, e.about, e.value, e.low) == (word, "b", others[0], max(0.02, others[1]))
+
+
+def test_tests_that_were_not_made_have_a_sentence_and_a_check() -> None:
+    findings = [e for _, e in verdict(CheckResults(risk=RiskResult())).findings if not e.measured]
+    assert {e.sentence for e in findings} == {f"Not measured: turn on {e.check}." for e in findings}
+    assert "checks.near_verbatim" in {e.check for e in findings}

@@ -13,6 +13,7 @@ from synthesizer.report.decision import (
     Advised,
     Trial,
     finding_of,
+    remedy_of,
     worst_things,
 )
 from tests.report.utility_examples import manifest, run, step
@@ -136,3 +137,9 @@ def test_advised_is_what_helps_on_both_halves() -> None:
     assert "one half only" in chance.sentence
     assert json.loads(sure.text)["advised"] == "good"
     assert advised(good, again=(PERSONS,)).advised is None
+
+
+def test_a_run_that_was_never_given_out_is_taken_out_by_a_command() -> None:
+    remedy = remedy_of(Evidence(key="releases", test="t", word="unclear", sentence=""))
+    assert "synthesizer releases SOURCE --not-given-out DIR" in remedy
+    assert "run or check again" in remedy

@@ -36,11 +36,11 @@ def test_sizes_and_kind_of_synthesis_decide(
 def test_distances_are_worded_by_what_a_new_sample_shows() -> None:
     for value, expected, words in (
         (None, Expected(), "could not be computed"),
-        (1.2, Expected(), "as close to the original as a right synthesis (1)"),
+        (1.2, Expected(), "as close to the original as a correct model (1)"),
         (2.0, Expected(), "as close to the original as a new sample of the same population (2)"),
         (3.0, Expected(), "somewhat"),
         (13.0, Expected(), "6 times"),
-        (2.3, Expected(2.0, 2.0, True), "as close to the original as a right synthesis (2)"),
+        (2.3, Expected(2.0, 2.0, True), "as close to the original as a correct model (2)"),
     ):
         assert words in distance_in_words(value, expected)
     for ratio, deviations, words in (

@@ -14,7 +14,7 @@ from synthesizer import check
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures.evidence import Evidence, Word, judged
 from synthesizer.measures.results import RiskResult
-from synthesizer.measures.verdict import CheckResults
+from synthesizer.measures.verdict import CheckResults, VerdictLine
 from synthesizer.report.decision import glance_section
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record
@@ -65,8 +65,8 @@ def test_new_sample_limit_and_original_have_fixed_places(
 def test_ends_are_named_by_what_is_there() -> None:
     for fields, ends in (
         ({}, ("new sample", "original")),
-        ({"released": 0.1}, ("new sample", "worse: 0.6")),
-        ({"fresh": 0.5, "released": None}, ("better", "worse: 0.6")),
+        ({"released": 0.1}, ("new sample", "end: 0.6")),
+        ({"fresh": 0.5, "released": None}, ("better", "end: 0.6")),
         ({"key": "associations", "fresh": None}, ("better", "useless")),
     ):
         assert positions_of(evidence(**fields))[3:] == ends
@@ -207,3 +207,39 @@ def test_a_verdict_is_three_lines_a_frame_and_three_pictures(
             assert f'strong {line.word}">{line.word.upper()}</text>' in text
             assert len(sentence_of(line).split()) <= 20
         assert decided._repr_html_().count("role=") == 3
+
+
+def test_keys_that_are_not_informative_are_named_if_the_line_passes() -> None:
+    weak = evidence(0.1, is_weak=True)
+    for word, words in (("pass", "choose others"), ("fail", "")):
+        one = VerdictLine(
+            subject="anybody",
+            title="t",
+            word=word,
+            sentence="",
+            evidence=(weak.model_copy(update={"word": word}),),
+        )
+        assert ("choose others" in sentence_of(one)) == bool(words)
+
+
+def test_an_unmeasured_line_on_use_ends_in_useless_and_has_no_place() -> None:
+    e = evidence(None, mark=None, key="tails", measured=False)
+    assert positions_of(e).bad_end == "useless"
+    assert "not measured" in picture(e, "t")
+    assert "?" not in picture(e, "t")
+
+
+def test_the_number_at_the_end_has_the_unit_of_the_sentence() -> None:
+    for key, end in (
+        ("releases", "end: 60 points"),
+        ("attack_risk", "end: 60%"),
+        ("k", "end: 0.6"),
+    ):
+        e = evidence(0.1, key=key, released=None)
+        assert positions_of(e).bad_end == end
+    assert "at most 12.0 percentage points" in sentence_of(
+        VerdictLine(
+            subject="person", title="t", word="unclear", sentence="",
+            evidence=(evidence(0.1, key="releases", high=0.12, word="unclear"),),
+        )
+    )  # fmt: skip

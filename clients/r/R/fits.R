@@ -325,7 +325,7 @@ compared_coefficients <- function(object, original, q, v, n, sizes) {
   )
 }
 
-# All differences at once, against those of a right synthesis (Raab, Nowok and Dibben 2021).
+# All differences at once, against those of a correct model (Raab, Nowok and Dibben 2021).
 lack_of_fit <- function(object, q, v, n, sizes) {
   difference <- stats::coef(object)[names(q)] - q
   if (!object$rule %in% c("simple", "proper", "fully")) return(NULL)

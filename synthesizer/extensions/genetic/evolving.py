@@ -56,7 +56,7 @@ def plan_genetic(request: PlanRequest) -> Draft[GeneticPlan | None]:
         return findings.of(None)
     findings.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     made = GeneticPlan(
-        fits_chain=config.start == "chain",
+        fits_categories=config.start == "chain",
         keeps_rules=True,
         options=config,
         keys=main.keys,

@@ -29,11 +29,12 @@ Start = Annotated[
 class GeneticOptions:
     """Evolve whole datasets in place of a chain, or after one; rates are probabilities.
 
-    With ``risk_at_most`` the search sorts by dominance in both modes: sorting by F, or by utility
-    within the limit, would lose the best candidates on the way to the limit. In mode single the
-    limit replaces ``risk_floor``. Tournaments are drawn with replacement. If candidates are sorted
-    by dominance, parents compete with children, without ``elites``. In mode single aimed moves lead
-    down to the limit or the floor; in mode pareto they replace any share.
+    F is the weighted mean of utility and risk (``weight``). With ``risk_at_most`` the search sorts
+    by dominance in both modes: sorting by F, or by utility within the limit, would lose the best
+    candidates on the way to the limit. In mode single the limit replaces ``risk_floor``.
+    Tournaments are drawn with replacement. If candidates are sorted by dominance, parents compete
+    with children, without ``elites``. In mode single aimed moves lower the risk to the limit or
+    the floor; in mode pareto they may replace values of any share of the records.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class GeneticOptions:
     mode: Literal["single", "pareto"] = Field(
         "single", description="one dataset, or the frontier of utility and risk"
     )
-    risk_at_most: Share | None = Field(None, description="limit of the risk; F decides when absent")
+    risk_at_most: Share | None = Field(None, description="limit of the risk; none: see weight")
     risk_floor: Share | None = Field(
         None,
         description="risk below which less is worth nothing; that of a file drawn from the margins "

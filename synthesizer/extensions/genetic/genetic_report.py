@@ -527,7 +527,7 @@ def on_screen(record: Record) -> Iterator[DataTable | Note]:
     yield from evolution_notes(evolution, record)
     if record.results.utility is not None:
         yield Note(
-            "1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
+            "1, and what a correct model gives, stand for fresh draws from a model; datasets "
             "that were selected for their closeness to the original may well lie below"
         )
 

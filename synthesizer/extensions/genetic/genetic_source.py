@@ -271,7 +271,7 @@ class GeneticPlan(Planned):
         return Evolving(
             plan=self,
             table=table,
-            chain=chain.only(names) if chain is not None and self.fits_chain else None,
+            chain=chain.only(names) if chain is not None and self.fits_categories else None,
             rest=chain if numbers else None,
             allowed=keeping(spec.rules, spec.forbids, table),
             tell=fitting.announce,
@@ -289,7 +289,7 @@ class GeneticPlan(Planned):
         options = self.options
         names = ["population", "generations", "patience", "seconds", "mode", "weight"]
         names += ["risk_at_most", *(["points"] if options.mode == "pareto" else [])]
-        names += [] if self.fits_chain else ["mutants"]
+        names += [] if self.fits_categories else ["mutants"]
         target = "" if options.risk == "repu" else f"; target {self.target}"
         known = f"; keys {', '.join(self.keys)}{target}"
         known = "" if options.risk == "replicated_uniques" else known
@@ -340,7 +340,7 @@ class Evolving(Source):
         return len(self.plan.files[0]) if self.plan.files else self.table.n_rows
 
     @property
-    def keeps_rows(self) -> bool:
+    def has_fixed_rows(self) -> bool:
         """Whether the number of rows cannot be changed."""
         return self.chain is None
 
@@ -391,7 +391,7 @@ class Evolving(Source):
         """Yield problems of a request: several datasets, or another number of rows."""
         if m > 1 and (self.plan.start == "mutants" or self.plan.options.mode == "pareto"):
             yield f"m ({m}) must be 1 with start mutants, and with mode pareto"
-        elif self.keeps_rows and rows not in (None, self.n_units):
+        elif self.has_fixed_rows and rows not in (None, self.n_units):
             yield f"rows ({rows}) must be {self.n_units}, which the start population has"
 
     def drawn(self, request: Request) -> Iterator[Table]:

@@ -22,7 +22,7 @@ TAKEN = (HEAD, "household.")
 
 
 class MemberView(View):
-    """One row a person, with the households, by which checks of persons split the data."""
+    """One row for each person; checks of persons split the data by household."""
 
     whose: ClassVar[str] = "households"
 

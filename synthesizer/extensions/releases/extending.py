@@ -74,7 +74,7 @@ class Extending(Source):
     """Persons of a published dataset."""
     risk: PublishedRisk | None = None
     """Risk of the published run from its checks; None for half of the data."""
-    keeps_rows = False
+    has_fixed_rows = False
     notes = ()
 
     @property

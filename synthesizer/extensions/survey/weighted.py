@@ -9,7 +9,7 @@ and the propensity score of a tree.
 What is expected follows from the linearised variance of a weighted share p of a cell, sum w^2 (1 in
 the cell - p)^2 / (sum w)^2, and of a weighted mean, sum w^2 (x - mean)^2 / (sum w)^2 (Särndal,
 Swensson and Wretman 1992, Model assisted survey sampling, section 5.7), records taken as
-independent, as they are drawn: with n original and k synthetic records a right synthesis with fixed
+independent, as they are drawn: with n original and k synthetic records a correct model with fixed
 parameters is off by n/k times it, one with parameters drawn anew by 1 + n/k times it. Where samples
 are drawn anew by the design of the survey the variance of the design is the 1. S_pMSE is the
 squared difference of shares over its pooled share, summed over cells, divided by what n/k times the
@@ -60,7 +60,7 @@ class WeightedTables(Row):
     unweighted_right: float = column("Right synthesis", "share", "expected without weights")
     weighted: float = column("Weighted", "share", "total variation of weighted shares")
     weighted_right: float = column("Right synthesis, weighted", "share", "expected with weights")
-    unweighted_s_pmse: float = column("S_pMSE, unweighted", "number", "mean; a right synthesis: 1")
+    unweighted_s_pmse: float = column("S_pMSE, unweighted", "number", "mean; a correct model: 1")
     weighted_s_pmse: float = column("S_pMSE, weighted", "number", "the same by weights")
 
 
@@ -153,7 +153,7 @@ class WeightedEstimates(Measured):
     variables: tuple[WeightedVariable, ...]
     """Every variable but the weight."""
     means_right: float | None = None
-    """Mean size of the errors of weighted means in a right synthesis, in standard errors."""
+    """Mean size of the errors of weighted means in a correct model, in standard errors."""
     errors: str = "independent records"
     """Basis of the standard errors of the original's means and totals."""
     regressions: tuple[RegressionRow, ...] = ()
@@ -161,7 +161,7 @@ class WeightedEstimates(Measured):
     beyond: float | None = None
     """Share of their coefficients more than 1.96 standard errors off."""
     beyond_right: float | None = None
-    """The same of a right synthesis."""
+    """The same of a correct model."""
     propensity: float | None = None
     """Weighted pMSE of a tree over that of permuted labels; mean over the datasets."""
     notes: tuple[str, ...] = ()
@@ -184,8 +184,8 @@ class WeightedEstimates(Measured):
                 yield WEIGHTED_TWO_WAY.of(
                     row.weighted,
                     n,
-                    f"of a right synthesis {row.weighted_right:.4f}; without weights "
-                    f"{row.unweighted:.4f}, of a right synthesis {row.unweighted_right:.4f}",
+                    f"of a correct model {row.weighted_right:.4f}; without weights "
+                    f"{row.unweighted:.4f}, of a correct model {row.unweighted_right:.4f}",
                     chance=row.weighted_right,
                     original=0.0,
                 )
@@ -216,7 +216,7 @@ class WeightedEstimates(Measured):
             yield WEIGHTED_MEANS.of(
                 weighted,
                 n,
-                f"errors by {self.errors}; of a right synthesis {right:.2f}; without weights "
+                f"errors by {self.errors}; of a correct model {right:.2f}; without weights "
                 f"{plain:.2f}",
                 chance=right,
                 original=0.0,
@@ -516,7 +516,7 @@ class WeightedCounter:
         return self._errors[name][0] if name in self._errors else (mean.error if mean else 0.0)
 
     def _right(self, name: str, sizes: Sequence[int]) -> float:
-        """Return the standard deviation of an error in a right synthesis, in standard errors."""
+        """Return the standard deviation of an error in a correct model, in standard errors."""
         mean, error = self._ours.means[name][1], self._error(name)
         if mean is None or not error > 0:
             return 0.0

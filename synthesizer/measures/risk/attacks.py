@@ -166,10 +166,9 @@ class Attack(Row):
     def figures(self) -> tuple[Figure, Figure]:
         """The risk, and the share of successes."""
         limits = ""
-        if self.fitted_kept < 1:
+        if round(self.fitted_kept, 2) < 1:
             limits = (
-                f"too low: only a share of {self.fitted_kept:.2g} of the training {{records}} "
-                "could be attacked, as many as there are holdout {records}"
+                f"too low: {100 * self.fitted_kept:.2g} % of training {{records}} were attacked"
             )
         risk = ATTACK_RISK.of(
             self.risk, self.n, limits, item=self.name, low=self.low, high=self.high, chance=0.0

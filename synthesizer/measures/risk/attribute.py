@@ -311,8 +311,7 @@ def _missing_problems(
         if name not in keys:
             yield (
                 f"use_missing_keys names {name!r}, which is not a key: add it to the keys or leave "
-                f"it "
-                "out"
+                "it out"
             )
 
 

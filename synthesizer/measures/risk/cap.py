@@ -63,11 +63,11 @@ class CapMeans(Row):
     subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
     size: int = column("Number", "count", "original records in the subset")
     matched: int = column("Matched", "count", "records whose keys occur in the synthetic data")
-    zero: float | None = column("CAP (0)", "share", "no match counts as 0")
-    chance_zero: float | None = column("Chance (0)", "share", "CAP (0) by chance")
-    undefined: float | None = column("CAP (left out)", "share", "no match is left out")
+    zero: float | None = column("CAP, no match = 0", "share", "no match counts as 0")
+    chance_zero: float | None = column("Chance, no match = 0", "share", "the same by chance")
+    undefined: float | None = column("CAP, matches only", "share", "no match is left out")
     chance_undefined: float | None = column(
-        "Chance (left out)", "share", "by chance, which is the baseline of matched records"
+        "Chance, matches only", "share", "by chance, which is the baseline of matched records"
     )
 
 

@@ -171,9 +171,8 @@ class CopiedUniques(Measured):
         which = "all datasets together" if row.data == _ALL else row.data
         if not row.is_above:
             return (
-                f"{start} {_listed(row.kept)} of {len(self.names)} compared equal the original "
-                f"in every record of {which}"
-                f"{f'; {end}' if is_kept else ': this looks like a copy'}"
+                f"{start} {_listed(row.kept)} of {len(self.names)} compared equal the original in "
+                f"every record of {which}{f'; {end}' if is_kept else ': this looks like a copy'}"
             )
         control = self.control
         shown = f" (the holdout of {control.n:,} has {control.present:,})" if control else ""

@@ -33,22 +33,22 @@ class KeyDetermination(Row):
     keys: tuple[str, ...] = column("Keys", "text", "one key, or all keys together")
     shared: int = column("Shared", "count", "records whose key value another record has")
     determined: int = column(
-        "One target only", "count", "shared records whose key value has one target value only"
+        "One target only, number", "count", "shared records whose key value has one target value"
     )
     told: int = column(
-        "Right by the key",
+        "Right by the key, number",
         "count",
         "shared records with the most frequent target of their key value",
     )
     guessed: int = column(
-        "Right by guessing", "count", "shared records with the most frequent target of all records"
+        "Right without the key, number", "count", "shared records with the commonest target of all"
     )
     chance: float
     """Probability that all shared key values have one target value each if keys and target are
     independent."""
 
     @property
-    @shown("Share", "share", "of the shared records, those determined")
+    @shown("One target only, share", "share", "of the shared records, those determined")
     def share(self) -> float | None:
         """Share of the shared records that are determined; None without shared records."""
         return self.determined / self.shared if self.shared else None
@@ -59,7 +59,7 @@ class KeyDetermination(Row):
         return self.shared >= _MIN_SHARED_RECORDS
 
     @property
-    @shown("By construction", "text")
+    @shown("Target computed from keys", "text")
     def degree(self) -> str:
         """Whether the target is a function of the keys: a word for tables."""
         return "yes" if self.by_construction else "nearly" if self.nearly else "no"

@@ -24,6 +24,8 @@ consensus privacy metrics framework for synthetic data, Patterns 6 (beside a hol
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -46,21 +48,25 @@ from synthesizer.measures.risk.near_verbatim import (
 
 
 class Guess(Row):
-    """Targets with the largest excess"""
+    """Best guesses for training persons, compared with holdout persons"""
 
     target: str = column("Target", "text")
     known: str = column("Known", "text", "the keys, or all other variables")
     guessed: int = column("Guessed", "count", "persons whose value is guessed right")
     beside: int = column("Comparison", "count", "holdout persons; or guessed from a new sample")
-    excess: float = column("Excess", "share", "difference of both shares")
+    excess: float = column("Difference", "share", "of both shares")
     low: float = column("From", "share", "lower end, simultaneous for all targets")
+
+
+class Gain(Guess):
+    """Best guesses from the release, compared with a new sample"""
 
 
 GUESSES = FigureKind(
     "guesses",
     "guessed attributes",
-    "share of right guesses for training persons, minus the share for holdout persons; the "
-    "variable is the one with the highest lower end of the interval; 0 in a new sample",
+    "share of right guesses for training persons, minus the share for holdout persons; of the best "
+    "guess; the lower end is the largest of all guesses; 0 in a new sample",
     limit=Limit(low=-1, judged="low"),
 )
 
@@ -74,17 +80,21 @@ class Guesses(Measured):
     keys: tuple[str, ...]
     """Keys of the intruder."""
     guesses: tuple[Guess, ...]
-    """Training persons compared with holdout persons, the highest lower ends first."""
-    gains: tuple[Guess, ...]
+    """Training compared with holdout persons: the largest differences, and largest lower ends."""
+    gains: tuple[Gain, ...]
     """Holdout persons guessed from synthetic records, compared with a new sample."""
     n_guesses: int = column("targets", "count", "times kinds of knowledge")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess of the target with the highest lower end."""
-        worst = self.guesses[0]
-        detail = f"{worst.target} from {worst.known}"
-        return (GUESSES.of(worst.excess, self.n, detail, low=worst.low),)
+        """The largest difference, with the largest lower end of all guesses."""
+        best, low = best_of(self.guesses)
+        return (GUESSES.of(best.excess, self.n, f"{best.target} from {best.known}", low=low),)
+
+
+def best_of(guesses: Sequence[Guess]) -> tuple[Guess, float]:
+    """Return the guess with the largest difference, and the largest lower end of all."""
+    return max(guesses, key=lambda guess: guess.excess), max(guess.low for guess in guesses)
 
 
 _MAX_ROWS = 10
@@ -144,24 +154,31 @@ def guesses(
         if known == OTHERS or target not in key_columns
     ]
     z, times = quantile_of(len(targets)), times_seen(every)
-    rows: dict[str, list[Guess]] = {"guesses": [], "gains": []}
+    rows: dict[type[Guess], list[Any]] = {Guess: [], Gain: []}
     for target, known, inside, outside, made, fresh in targets:
-        sides = {"guesses": (inside, n, outside), "gains": (made, n_outside, fresh)}
-        for field, (guessed, of, beside) in sides.items():
+        sides = {Guess: (inside, n, outside), Gain: (made, n_outside, fresh)}
+        for kind, (guessed, of, beside) in sides.items():
             excess, low, _ = difference(guessed, of, beside, n_outside, z)
-            guess = Guess(
+            rows[kind].append(kind(
                 target=names[target], known=known, guessed=round(guessed / times),
                 beside=round(beside / times), excess=excess, low=low,
-            )  # fmt: skip
-            rows[field].append(guess)
+            ))  # fmt: skip
     return Guesses(
         n=round(n / times),
         n_outside=round(n_outside / times),
         datasets=both[0][1].datasets,
         keys=tuple(names[column] for column in key_columns),
-        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_MAX_ROWS]) for f, g in rows.items()},
+        guesses=_largest(rows[Guess]),
+        gains=_largest(rows[Gain]),
         n_guesses=len(targets),
     )
+
+
+def _largest(guesses: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the guesses with the largest differences, and those with the largest lower ends."""
+    by_value, by_low = (sorted(guesses, key=attrgetter(end)) for end in ("excess", "low"))
+    few = by_value[-_MAX_ROWS:] + by_low[-_MAX_ROWS:]
+    return tuple(guess for guess in reversed(by_value) if guess in few)
 
 
 def _tally(

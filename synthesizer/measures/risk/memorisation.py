@@ -39,11 +39,9 @@ class MemorisationRow(Row):
     fitted: float = column("Training", "number", "mean log-likelihood of training records, in nats")
     unseen: float = column("Holdout", "number", "mean log-likelihood of holdout records")
     below: float = column(
-        "Holdout below 1/n", "share", "holdout records with a probability below 1/n"
+        "Holdout records with probability below 1/n", "share", "n: number of training records"
     )
-    error: float = column(
-        "Standard error", "number", "of the gap, from the variances of both halves"
-    )
+    error: float = column("Standard error", "number", "of the gap, from variances of both halves")
 
     @property
     @shown("Gap", "number", "training minus holdout; 0: no memorisation")

@@ -126,7 +126,7 @@ NEAR_VERBATIM = FigureKind(
     "near_verbatim",
     "near copies",
     "share of training persons to whom a synthetic {record} points (nearly all values equal) minus "
-    "that of holdout persons; 0 in a new sample",
+    "that of holdout persons; 0 in a new sample; the verdict uses the worst of four comparisons",
     ideal=0.0,
     limit=Limit(low=-1),
     is_axis=True,
@@ -181,13 +181,6 @@ class NearVerbatim(Measured):
     def telling(self, limit: float) -> Look:
         """Return the comparison that decides: the worst if above the limit, else the widest."""
         return self.widest if self.worst.low <= limit < self.widest.high else self.worst
-
-    @property
-    def noticed(self) -> float:
-        """Detection limit: share of training persons whose copies, with a tenth of the variables
-        changed, would be found in 95 of 100 releases.
-        """
-        return self.looks[1].noticed
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -144,11 +144,11 @@ class NearestResult(Measured):
         parts = []
         if self.synthetic < self.all_synthetic:
             parts.append(f"a sample of {self.all_synthetic} synthetic {{records}} was compared")
-        if self.unseen_kept < 1:
-            parts.append(f"a share of {self.unseen_kept:.2g} of holdout {{records}} was compared")
-        if self.fitted_kept < 1:
+        if round(self.unseen_kept, 2) < 1:
+            parts.append(f"{100 * self.unseen_kept:.2g} % of holdout {{records}} were compared")
+        if round(self.fitted_kept, 2) < 1:
             parts.append(
-                f"only a share of {self.fitted_kept:.2g} of training {{records}} was compared, as "
+                f"only {100 * self.fitted_kept:.2g} % of training {{records}} were compared, as "
                 "many as there are holdout {records}: compare the share with that of releasing the "
                 "training {records} (original)"
             )

@@ -40,24 +40,24 @@ class RareValuesRow(Row):
     variable: str = column("Variable", "text")
     levels: int = column("Rare levels", "count", "levels of few original records that occur")
     names: int = column(
-        "that are names", "count", "of them, texts on no public list that no holdout record has"
+        "Rare levels that are names", "count", "texts on no public list that no holdout record has"
     )
     identifying: int = column(
-        "that identify", "count", "of them, in a variable with one level per two records or fewer"
+        "Rare levels that identify", "count", "in a variable with one level per two records or less"
     )
     names_outside: int = column(
-        "of the holdout", "count", "names of few holdout records that the original lacks"
+        "Names of holdout records", "count", "names of few holdout records that the original lacks"
     )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
-    rare_extremes: int = column("of few", "count", "of them, those of few original records")
+    rare_extremes: int = column("Exact extremes of few records", "count", "of few original records")
     exact: int = column(
-        "Numbers of one",
+        "Numbers of one original record",
         "count",
         "numbers of exactly one original record, in variables where most are such",
         default=0,
     )  # fmt: skip
     exact_outside: int = column(
-        "of one holdout record", "count", "numbers of exactly one holdout record", default=0
+        "Numbers of one holdout record", "count", "numbers of exactly one holdout record", default=0
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
-from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import Further
 from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
@@ -93,8 +92,7 @@ class ScenarioRisk(Result):
             yield (
                 f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the "
                 "original lacks, and match no record: check that both files use the same values, "
-                "or group "
-                "it"
+                "or group it"
             )
         if self.scenario.tolerance is not None:
             yield (
@@ -133,10 +131,8 @@ def _range(sizes: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-_KINDS = {
-    "one-way": "{} of {}",
-    "two-way": "one of {} pairs of a key level and its most frequent {}",
-}
+_KINDS = {"one-way": "value{} of {}", "two-way": "pair{} of a key level and its most frequent {}"}
+"""What the records that DiSCO counts have in common."""
 
 
 def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
@@ -151,11 +147,12 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
             joined = sum if kind == "one-way" else max
             if joined(w.share for w in most) < LARGE_SHARE:
                 continue
-            n = plural(len(most), "value") if kind == "one-way" else len(most)
+            many = len(most) > 1
+            n = f"have one of {len(most)}" if many else "share one"
             yield (
                 f"{joined(w.share for w in most):.0%} of the {{records}} that DiSCO counts "
-                f"({joined(w.records for w in most):,}, dataset {most[0].dataset}) have "
-                f"{what.format(n, most[0].target)}. If everybody knows that, list it under "
-                "checks.exclude (see attribute.warnings in checks.json)"
+                f"({joined(w.records for w in most):,}, dataset {most[0].dataset}) "
+                f"{n} {what.format('s' * many, most[0].target)}. If everybody knows that, list it "
+                "under checks.exclude (see attribute.warnings in checks.json)"
             )
             break

@@ -101,12 +101,12 @@ class SudaResult(Result):
     keys: tuple[str, ...]
     """Variables that an intruder may know."""
     max_size: int = column("largest number of keys in a set", "count")
-    sampling_fraction: float = column("share of the population that is in the data", "share")
+    sampling_fraction: float = column("population share in the data (0.01 if not set)", "share")
     missing: Missing
     """Whether a missing code is a value, or does not identify."""
     n: int = column("records", "count")
     uniques: int = column("unique by all keys", "count")
-    uniques_without_score: int = column("of them, with larger minimal uniques only", "count")
+    uniques_without_score: int = column("of them, unique by more keys than were searched", "count")
     special_uniques: int = column("special uniques (the top tenth of the scores)", "count")
     minimal_uniques: tuple[SudaSize, ...]
     """By number of keys, 1 to ``max_size``."""

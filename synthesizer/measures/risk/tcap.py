@@ -90,11 +90,11 @@ class TcapRow(Row):
     records: int = column("Records", "count", "original records")
     matched: int = column("Matched", "count", "records whose keys occur in the pooled datasets")
     attributed: int = column(
-        "Guessed", "count", "records of whose matches a share of tau has one target"
+        "Guessed, number", "count", "records of whose matches a share of tau has one target"
     )
-    correct: int = column("Right", "count", "right guesses")
+    correct: int = column("Right, number", "count", "right guesses")
     guessed: int = column(
-        "Right by guessing",
+        "Right without a release, number",
         "count",
         "guessed records whose target is the most frequent one of the original",
     )
@@ -114,19 +114,19 @@ class TcapRow(Row):
         return _share(self.correct, self.attributed)
 
     @property
-    @shown("Of the matched", "share")
+    @shown("Right, share of the matched", "share")
     def of_matched(self) -> float | None:
         """Right guesses divided by matched records, as in synthpop; None without matches."""
         return _share(self.correct, self.matched)
 
     @property
-    @shown("Of all", "share")
+    @shown("Right, share of all", "share")
     def of_records(self) -> float:
         """Right guesses divided by all records; with tau = 1 this is DiSCO."""
         return self.correct / self.records
 
     @property
-    @shown("Guessing", "share")
+    @shown("Right without a release, share", "share")
     def guess(self) -> float | None:
         """Share of the guessed records with the most frequent target of the original."""
         return _share(self.guessed, self.attributed)

@@ -108,8 +108,7 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
     if rule in ("simple", "design") and proper:
         return [
             f"rule '{rule}' needs fixed parameters, and these were drawn anew for each dataset "
-            f"(proper: true), so that intervals would be too short: use rule "
-            f"'{best}'"
+            f"(proper: true), so that intervals would be too short: use rule '{best}'"
         ]
     return []
 
@@ -235,7 +234,8 @@ def combine(
     estimates, variances : array_like of float
         Shape (m, p), or (m,) for one estimate; variances are squared standard errors.
     rule : str
-        ``fully``, ``partially``, ``simple`` or ``proper``: how the data were made (see above).
+        ``simple``, ``proper``, ``partially`` or ``fully``, or ``design`` or ``redrawn`` for survey
+        designs: how the data were made (see above).
     n, k : float, optional
         Records of the original and of each synthetic dataset.
     df : array_like of float, optional

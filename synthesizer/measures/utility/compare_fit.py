@@ -335,17 +335,22 @@ def compare_fit(
     Returns
     -------
     FitComparison
-        The lack-of-fit test takes the covariance V of the original's coefficients: under a
-        correct models the mean difference has covariance V (n/k)/m for ``simple`` and
-        V (1 + n/k)/m for ``proper`` and ``fully``, and the statistic is chi-square. For
-        ``partially`` it has B/m, B the covariance between datasets, and Hotelling's statistic is
-        an F; it needs more datasets than coefficients.
+        Coefficients of both sides, their differences, and a lack-of-fit test.
 
     Raises
     ------
     DataError
         With all problems of the request, or if the original or too many synthetic datasets have
         no fit. A single dataset without a fit is left out; ``notes`` names it.
+
+    Notes
+    -----
+    Let n be the number of original records, k that of each synthetic dataset, V the covariance of
+    the original's coefficients, and B the covariance between the m datasets. The lack-of-fit test
+    uses the covariance that the mean difference has under a correct model. It is V (n/k)/m for
+    ``simple`` and V (1 + n/k)/m for ``proper`` and ``fully``; the statistic is chi-square. For
+    ``partially`` it is B/m; the statistic is Hotelling's, with an F distribution, and needs more
+    datasets than coefficients.
 
     Examples
     --------
@@ -760,8 +765,7 @@ def _unused(original_fit: FittedData, synthetic: Sequence[FittedData]) -> Iterat
     theirs = [share for number, share in shares.items() if number]
     yield (
         f"{original_fit.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} "
-        f"of "
-        "the synthetic records take no part (missing values, terms without a value, unknown "
+        "of the synthetic records take no part (missing values, terms without a value, unknown "
         "levels): the fits are of the rest"
     )
 

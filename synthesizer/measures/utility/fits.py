@@ -113,7 +113,7 @@ def _separates(column: FloatArray, y: FloatArray) -> bool:
 
 
 def _orders(column: FloatArray, y: FloatArray) -> bool:
-    """Whether the largest value with one of the responses is below the smallest with another."""
+    """Whether the column separates the responses completely."""
     ends = sorted((column[y == level].min(), column[y == level].max()) for level in np.unique(y))
     return column.min() < column.max() and all(one[1] < other[0] for one, other in pairwise(ends))
 

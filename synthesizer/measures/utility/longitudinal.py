@@ -2,9 +2,9 @@
 
 If periods were added to a published panel, the new periods are also compared alone, by the
 distances of `sequences` over pairs of adjacent periods of which the second is new. These include
-errors of the published file in its last period. A further distance compares the states after given
-the state before, with the published file's shares of states before: it measures the errors of the
-new periods alone.
+errors of the published file in its last period. A further distance compares P(next state | state)
+of both files, weighted by the shares of the states in the published file. It measures the errors of
+the new periods alone.
 """
 
 from __future__ import annotations
@@ -463,7 +463,7 @@ def _distances(one: FloatArray, other: FloatArray) -> dict[str, float]:
 
 
 def _given_before(pairs: FloatArray) -> FloatArray:
-    """Return the shares of states after given the state before; 0 for an empty state."""
+    """Return P(next state | state) of each state; 0 for an empty state."""
     total = pairs.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0))
 

@@ -47,7 +47,7 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 _SENTENCES: Mapping[str, str] = {
-    "unseen_pairs": "Two-way tables are as accurate as tables of {value}% of the holdout {records}",
+    "unseen_pairs": "Two-way tables are as precise as a random {value}% of the holdout {records}",
     "associations": "{value}% of the associations between variables in the holdout are preserved",
     "impossible_records": "{value}% of the {records} are impossible ({what})",
     "tails": "The {what} differs from the holdout's by {value} times the margin of error",
@@ -67,7 +67,7 @@ _KINDS = (
     _kind(
         "unseen_pairs",
         "accuracy of two-way tables",
-        "two-way tables are as accurate as tables of this share of the holdout {records}",
+        "two-way tables are as precise as a random sample of the holdout {records} of this share",
         "higher is better",
     ),
     _kind(

@@ -521,7 +521,7 @@ class LagOne(WrappedHistory):
         return self.moves_with
 
     def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
-        """Yield that moves need levels; see `ConditionalModel.unsuited`."""
+        """Yield a problem if moves lack levels; see `ConditionalModel.unsuited`."""
         if not (self.new_moves or target.is_coded):
             yield f"new_moves (false) needs levels, and kind {target.kind.value} has none"
         for name in self.moves_with:

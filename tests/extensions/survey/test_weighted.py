@@ -190,7 +190,7 @@ def test_a_weighted_tree_sees_weights_that_are_wrong():
 
 
 def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
-    """Means of units that are alike: their errors are larger, and a right synthesis nearer."""
+    """Means of units that are alike: their errors are larger, and a correct model nearer."""
     original = survey(1)
     unit = np.argsort(np.argsort(original["pay"].data)) // 30
     design = SurveyDesign(None, unit)

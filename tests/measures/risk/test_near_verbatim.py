@@ -7,7 +7,8 @@ import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.halves import HalfRun, control_run, half_runs
-from synthesizer.measures.risk.guesses import guesses
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.risk.guesses import best_of, guesses
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
@@ -18,6 +19,7 @@ from synthesizer.measures.risk.near_verbatim import (
     quantile_of,
 )
 from synthesizer.measures.risk.releases import Release, Together, others_of
+from synthesizer.measures.verdict import CheckResults, verdict
 from tests.run_directories import filled
 from tests.tables import numeric
 
@@ -311,3 +313,22 @@ def test_upper_ends_add_up_and_none_is_below_nothing():
     together = Together(others=(other,), counted=None)
     assert together.bound(present) == pytest.approx((0.4, -0.4))
     assert Together(others=(other, release("none")), counted=None).bound(present) is None
+
+
+def test_near_copies_are_named_beside_exact_ones_only_if_a_variable_may_differ():
+    """With five variables a tenth of them is none."""
+    inside, outside, fresh, _ = three(400, 3)
+    for names in (NAMES, NAMES[:5]):
+        result = near_verbatim(control_run(inside, outside, (fresh,)), names)
+        risk = RiskResult(further={"near_verbatim": result})
+        lines = verdict(CheckResults(risk=risk))["person"].evidence
+        (e,) = (e for e in lines if e.key == "near_verbatim")
+        assert ("near copies," in e.sentence) == (result.looks[1].differing > 0)
+
+
+def test_the_largest_differences_and_the_largest_lower_ends_are_stored():
+    """The rows are ordered by the difference."""
+    inside, outside, fresh, _ = three(400, 3)
+    rows = guesses(control_run(inside, outside, (fresh,)), NAMES, NAMES[:2]).guesses
+    assert [row.excess for row in rows] == sorted((row.excess for row in rows), reverse=True)
+    assert best_of(rows) == (rows[0], max(row.low for row in rows))

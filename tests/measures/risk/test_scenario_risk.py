@@ -75,8 +75,8 @@ def test_levels_that_dominate_cause_one_warning_a_kind_for_the_first_dataset():
     rows = [(1, "one-way", 40, 0.49), (1, "two-way", 9, 0.25), (1, "two-way", 11, 0.25)]
     rows += [(2, "one-way", 50, 0.5), (2, "two-way", 30, 0.75), (3, "one-way", 60, 0.75)]
     one, two = warnings(attribute=attribute(1.0, *rows))
-    assert "50% of the {records} that DiSCO counts (50, dataset 2) have 1 value" in one
-    assert "75% of the {records} that DiSCO counts (30, dataset 2) have one of 1 pairs" in two
+    assert "50% of the {records} that DiSCO counts (50, dataset 2) share one value" in one
+    assert "75% of the {records} that DiSCO counts (30, dataset 2) share one pair" in two
 
 
 def test_values_that_the_original_lacks():

@@ -183,7 +183,7 @@ FIGURES: dict[str, dict[str, tuple[float | None, float | None]]] = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_marks_of_figures_are_those_of_theory(name: str) -> None:
-    """What a right synthesis would have, the original itself, and how many records there are."""
+    """What a correct model would have, the original itself, and how many records there are."""
     figures = COMPARISONS[name](awkward(1), [awkward(2, 600)], NAMES).figures
     by_key = {figure.key: (figure.chance, figure.original) for figure in figures}
     for key, marks in FIGURES[name].items():

@@ -52,10 +52,10 @@ def test_a_known_distribution_is_found_with_its_mean_excess(shape: float) -> Non
     """With many records the end matters little: mean excess = scale / (1 - shape)."""
     n = 200_000
     excess = genpareto(shape, scale=7).ppf((np.arange(n) + 0.5) / n)
-    found, scale, longest = _fitted(excess, np.log(2 * n))
-    assert found == pytest.approx(shape, abs=0.05)
-    assert scale / (1 - found) == pytest.approx(7 / (1 - shape), rel=0.06)
-    assert longest == pytest.approx(scale * ((2 * n) ** found - 1) / found)
+    fitted, scale, longest = _fitted(excess, np.log(2 * n))
+    assert fitted == pytest.approx(shape, abs=0.05)
+    assert scale / (1 - fitted) == pytest.approx(7 / (1 - shape), rel=0.06)
+    assert longest == pytest.approx(scale * ((2 * n) ** fitted - 1) / fitted)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
