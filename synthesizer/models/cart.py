@@ -145,7 +145,7 @@ class Cart(trees.TreeOptions):
     balanced : bool
         Balance the draws, so that the two-way tables of a variable with its predictors have nearly
         the counts that the model expects. The datasets are then nearer to the population, and
-        reveal nothing more than the model. Drawing takes five to twelve times as long. No effect
+        reveal nothing more than the model. Drawing takes five to seven times as long. No effect
         without ``leaf_regression``, and for fewer than 100 rows.
     ridge : float or None
         Largest ridge of the linear terms of the leaf regression, >= 0. A larger ridge weakens the
