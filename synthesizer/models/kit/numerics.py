@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -216,14 +217,17 @@ class Balance:
         ones = np.ones(cells.size, dtype=np.float32)
         members = scipy.sparse.csr_array((ones, cells.ravel(), ends), (n_rows, len(excess))).T
         excess += members @ (codes[first] - chances)
-        variance = np.maximum(members @ (chances * (1 - chances)), 1.0)
+        share = n_rows / len(self.cells)
+        variance = np.maximum(members @ (chances * (1 - chances)) / share, 1.0)  # of all rows
         pull = PULL / n_factors / np.sqrt(variance * variance.mean(dtype=np.float64))
-        chosen = _gibbs(chances, first, cells, excess, pull.astype(np.float32), rng)
+        pull = pull.astype(np.float32)
+        n_batches = math.ceil(BATCHES * share)
+        chosen = _gibbs(chances, first, cells, excess, pull, n_batches, rng)
         moved = np.flatnonzero(chosen != first)
         inside = weights[moved] * (self.groups == chosen[moved, None])
         inside /= inside.sum(axis=1, keepdims=True)
         result = classes.copy()
-        result[moved] = drawn_classes(inside, rng.random(len(moved)))[0]
+        result[moved] = drawn_classes(inside, even_uniform(chosen[moved], rng))[0]
         return result
 
 
@@ -233,6 +237,7 @@ def _gibbs(
     cells: IntArray,
     excess: _Float32Array,
     pull: _Float32Array,
+    n_batches: int,
     rng: np.random.Generator,
 ) -> IntArray:
     """Return the groups that rows choose again, beginning with ``first``; updates ``excess``.
@@ -249,7 +254,7 @@ def _gibbs(
     free = np.flatnonzero(chances.max(axis=1) < 1.0 - MIN_CHANCE)
     for _ in range(SWEEPS):
         order = rng.permutation(free)
-        for batch in np.array_split(order, min(BATCHES, len(order)) or 1):
+        for batch in np.array_split(order, min(n_batches, len(order)) or 1):
             within, old = cells[batch], chosen[batch]
             weight = pull[within]
             cost = (weight * (excess[within] + 0.5)).sum(axis=1)
