@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from synthesizer.data.derivations import needed
 from synthesizer.data.expressions import Expression
@@ -94,7 +95,22 @@ def _moves(context: Context, name: str, used: Collection[str]) -> bool:
     if name in order:
         return not set(used) <= set(order[: order.index(name)])
     later = max(map(context.names.index, used)) > context.names.index(name)
-    return later and any(name in (context.wanted(other) or ()) for other in context.names)
+    options = (one.options for one in context.config.variables.values())
+    return later and (
+        any(name in (context.wanted(other) or ()) for other in context.names)
+        or name in {*_texts(options)}
+    )
+
+
+def _texts(options: Any) -> Iterator[str]:
+    """Yield all texts of nested options, which may be names of predictors."""
+    if isinstance(options, str):
+        yield options
+    elif isinstance(options, Mapping):
+        yield from _texts(options.values())
+    elif isinstance(options, Iterable):
+        for each in options:
+            yield from _texts(each)
 
 
 def _is_defined(context: Context, table: Table, name: str, expression: Expression) -> bool:

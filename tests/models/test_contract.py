@@ -53,6 +53,7 @@ def test_model_keeps_the_contract(name):
             {"min_leaf": 5, "leaf_regression": True, "even": False},
             [Kind.ORDERED, Kind.NUMERIC],
         ),
+        ("cart", {"balanced": True}, None),
         ("pmm", {"draw_parameters": True}, None),
         ("lag_one", {}, [Kind.CATEGORICAL, Kind.NUMERIC]),
         (

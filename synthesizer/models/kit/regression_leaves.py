@@ -26,6 +26,7 @@ from synthesizer.models.kit.features import Features, Hazards, max_columns
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
+    Balance,
     check_codes,
     check_floats,
     check_rising,
@@ -33,7 +34,7 @@ from synthesizer.models.kit.numerics import (
     even_uniform,
 )
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.trees import LEAF, Nodes, Tree
+from synthesizer.models.kit.trees import LEAF, Drawing, Nodes, Tree
 
 BORROWED_ROWS = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
 """Choices for the rows that the children of a node borrow from it."""
@@ -193,24 +194,28 @@ class RegressionLeaves:
         matrix: Float32Array,
         predictors: Table,
         *,
-        even: bool,
+        drawing: Drawing,
         numbers: SafeNumbers | None,
         rng: np.random.Generator,
         steps: int = 0,
     ) -> FloatArray:
         """Draw a value for each row from the node ``steps`` above its leaf; see `Leaves.draw`.
 
-        ``even`` spreads the draws of each node evenly over its distribution; ``numbers`` replaces
-        rare numbers.
+        ``drawing`` may spread the draws of each node evenly over its distribution, or balance them
+        over all predictors; ``numbers`` replaces rare numbers.
         """
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
-        uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
+        uniform = even_uniform(nodes, rng) if drawing.even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
         at = np.empty(len(nodes))
         narrowed = self._narrowed(predictors)
+        balance = self._balance(predictors, nodes) if drawing.balanced and not steps else None
         for rows, table in self._blocks(predictors):
             scores, shifts = self._scores(table, nodes[rows], narrowed)
-            classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
+            weights = _exponentials(scores)
+            classes, rest = drawn_classes(weights, uniform[rows])
+            if balance is not None:
+                classes = balance.balanced(weights, classes, rows, rng)
             chosen[rows] = classes
             if self.classes.n_intervals:
                 at[rows] = exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
@@ -221,6 +226,15 @@ class RegressionLeaves:
             at[far] = evened(at[far], rng)
         values = self.classes.draw(chosen, at)
         return numbers.replace(values, rng, self.classes.open_ranges(chosen))
+
+    def _balance(self, predictors: Table, nodes: Nodes) -> Balance | None:
+        """Return the balance of drawn rows over their predictors and nodes.
+
+        Numbers and levels are in order, missing codes follow the numbers.
+        """
+        order = np.argsort(self.classes.centres, kind="stable")
+        factors = [_ranks(column) for column in predictors.columns]
+        return Balance.of([nodes, *factors], np.exp(self.logarithms[0]), order)
 
     def chances(
         self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int
@@ -369,6 +383,15 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     ranges = np.searchsorted(edges, column.data, side="right")
     states = column.missing_state().astype(np.int32)  # small integers would wrap in the sum
     return np.where(states > 0, len(edges) + states, ranges)
+
+
+def _ranks(column: Column) -> IntArray:
+    """Return codes in the order of the values of a column; missing codes come last."""
+    if column.is_coded:
+        return np.asarray(column.data)
+    states = column.missing_state()
+    ranks = np.unique(column.data, return_inverse=True)[1]
+    return np.where(states > 0, len(ranks) + states.astype(np.int64), ranks)
 
 
 def _exponentials(scores: Float32Array) -> Float32Array:

@@ -354,6 +354,8 @@ class Drawing:
     N): hierarchical shrinkage (Agarwal et al. 2022) as a draw."""
     even: bool = False
     """Whether draws are spread evenly over groups of three neighbouring donors."""
+    balanced: bool = False
+    """Whether a leaf regression balances draws over all predictors."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.shrinkage < math.inf:

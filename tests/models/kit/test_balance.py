@@ -1,0 +1,196 @@
+"""Balanced draws: the sampler against slow code, its tables, and what it must not change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer import Synthesizer
+from synthesizer.data.table import Table
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit import numerics
+from synthesizer.models.kit.numerics import Balance, drawn_classes, joined
+from tests.models.fits import coded, draw, fit, numeric
+
+
+def problem(seed: int, n: int, n_classes: int = 4) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return two factors, and probabilities that depend on them; class 0 is impossible at times."""
+    rng = np.random.default_rng(seed)
+    factors = [rng.integers(0, 3, n), rng.integers(0, 5, n)]
+    scores = (
+        rng.normal(size=(3, n_classes))[factors[0]] + rng.normal(size=(5, n_classes))[factors[1]]
+    )
+    weights = np.exp(scores + rng.normal(size=scores.shape))
+    weights[factors[0] == 1, 0] = 0.0
+    return factors, weights.astype(np.float32)
+
+
+def started(
+    factors: list[np.ndarray], weights: np.ndarray, seed: int
+) -> tuple[Balance, np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    classes = drawn_classes(weights, rng.random(len(weights)))[0]
+    shares, order = weights.mean(axis=0, dtype=np.float64), np.arange(weights.shape[1])
+    balance = Balance.of(factors, shares, order)
+    assert balance is not None
+    return balance, classes, rng
+
+
+def excess_of(balance: Balance, weights: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return counts minus expectations, row by row."""
+    chances = weights / weights.sum(axis=1, keepdims=True)
+    excess = np.zeros(balance.excess.shape)
+    for row, cells in enumerate(balance.cells):
+        for cell in cells:
+            excess[cell, balance.groups[classes[row]]] += 1
+            for k, chance in enumerate(chances[row]):
+                excess[cell, balance.groups[k]] -= chance
+    return excess
+
+
+def test_rows_choose_by_the_model_and_the_squared_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "SWEEPS", 1)
+    factors, weights = problem(1, 150)
+    balance, first, _ = started(factors, weights, 2)
+    chances = weights / weights.sum(axis=1, keepdims=True)
+    pull = np.random.default_rng(3).random(balance.excess.shape).astype(np.float32)
+    excess = excess_of(balance, weights, first)
+    chosen = numerics._gibbs(
+        chances,
+        first,
+        balance.cells,
+        excess.astype(np.float32),
+        pull,
+        150,
+        np.random.default_rng(4),
+    )
+    rng, slow = np.random.default_rng(4), first.copy()
+    free = np.flatnonzero(chances.max(axis=1) < 1 - numerics.MIN_CHANCE)
+    for row in rng.permutation(free):
+        density = np.zeros(weights.shape[1])
+        for k in range(weights.shape[1]):
+            there = excess.copy()
+            there[balance.cells[row], slow[row]] -= 1
+            there[balance.cells[row], k] += 1
+            density[k] = chances[row, k] * np.exp(-(pull * there**2).sum() / 2)
+        new = np.searchsorted(density.cumsum(), rng.random() * density.sum(), side="right")
+        excess[balance.cells[row], slow[row]] -= 1
+        excess[balance.cells[row], new] += 1
+        slow[row] = new
+    np.testing.assert_array_equal(chosen, slow)
+
+
+def test_counts_of_blocks_are_carried_on_and_tables_come_near_their_expectation() -> None:
+    factors, weights = problem(5, 2000)
+    balance, first, rng = started(factors, weights, 6)
+    before = (excess_of(balance, weights, first) ** 2).sum()
+    parts = [slice(0, 1200), slice(1200, 2000)]
+    chosen = np.concatenate([balance.balanced(weights[p], first[p], p, rng) for p in parts])
+    excess = excess_of(balance, weights, chosen)
+    np.testing.assert_allclose(balance.excess, excess, atol=0.05)
+    assert (excess**2).sum() < before / 5
+    assert weights[np.arange(2000), chosen].min() > 0
+
+
+@pytest.mark.parametrize("length", [600, 50])
+def test_rows_keep_their_probabilities(length: int) -> None:
+    """Also in blocks; without the term of the row itself they would be 15 % flatter."""
+    factors, weights = problem(7, 600)
+    chances = weights / weights.sum(axis=1, keepdims=True)
+    counts = np.zeros(weights.shape)
+    for seed in range(100):
+        balance, first, rng = started(factors, weights, seed)
+        parts = [slice(start, start + length) for start in range(0, 600, length)]
+        chosen = [balance.balanced(weights[p], first[p], p, rng) for p in parts]
+        counts[np.arange(600), np.concatenate(chosen)] += 1
+    slope = np.polyfit(chances.ravel(), counts.ravel() / 100, 1)[0]
+    assert slope == pytest.approx(1.0, abs=0.05)
+    assert np.abs(counts.mean(axis=0) / 100 - chances.mean(axis=0)).max() < 0.005
+
+
+def test_neighbouring_classes_are_joined_by_their_shares() -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(60))
+    groups = joined(shares, 8)
+    assert (np.diff(groups) >= 0).all()
+    assert groups[-1] < 8
+    assert np.bincount(groups, weights=shares).max() < 1 / 8 + 2 * shares.max()
+
+
+def test_few_rows_and_one_class_have_no_balance() -> None:
+    few = numerics.MIN_BALANCED_ROWS - 1
+    shares, order = np.full(2, 0.5), np.arange(2)
+    assert Balance.of([np.zeros(few, dtype=int)], shares, order) is None
+    assert Balance.of([np.zeros(few + 1, dtype=int)], shares, order) is not None
+    assert Balance.of([np.zeros(few + 1, dtype=int)], shares[:1], order[:1]) is None
+
+
+@pytest.mark.parametrize("is_number", [True, False])
+def test_tables_of_a_tree_vary_less_and_have_the_same_mean(is_number: bool) -> None:
+    """Against independent draws; the mean also of cells of both predictors."""
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(0, 4, 1500), np.round(rng.gamma(2, 10, 1500))
+    score = a + 0.05 * b + rng.normal(size=1500)
+    table = Table([coded("a", a, 4), numeric("b", b, 0)])
+    target = numeric("y", np.round(100 * score)) if is_number else coded("y", score > 2.5, 2)
+    cuts = np.quantile(target.data, [0.25, 0.5, 0.75]) if is_number else np.array([0.5])
+    cells = 5 * a + np.searchsorted(np.quantile(b, [0.2, 0.4, 0.6, 0.8]), b)
+    tables: dict[bool, Any] = {}
+    for balanced in (False, True):
+        fitted = fit(Cart(even=False, balanced=balanced), table, target)
+        draws = [np.searchsorted(cuts, draw(fitted, table, seed)) for seed in range(60)]
+        tables[balanced] = np.array([np.bincount(a * 4 + y, minlength=16) for y in draws])
+        full = [np.bincount(cells * 4 + y, minlength=80) for y in draws]
+        tables[balanced] = tables[balanced], np.mean(full, axis=0)
+    (plain, every), (near, every_near) = tables[False], tables[True]
+    assert near.var(axis=0).sum() < plain.var(axis=0).sum() / 3
+    np.testing.assert_allclose(near.mean(axis=0), plain.mean(axis=0), atol=6)
+    assert np.abs(every - every_near).sum() / 1500 < 0.04
+
+
+def frame(n: int = 600) -> pd.DataFrame:
+    """Persons with a pair of levels that does not occur, blanks, and heaped numbers."""
+    rng = np.random.default_rng(9)
+    area = rng.choice(["n", "e", "s"], n)
+    job = np.where(area == "s", rng.choice(["a", "b"], n), rng.choice(["a", "b", "c"], n))
+    pay = np.round(rng.lognormal(7, 0.5, n) + 300 * (job == "c"), -1)
+    pay[rng.random(n) < 0.1] = np.nan
+    return pd.DataFrame(
+        {"area": area, "job": job, "age": rng.integers(18, 80, n), "pay": pay, "k": rng.random(n)}
+    )
+
+
+def test_workers_and_saving_change_no_byte_and_zeros_hold(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "models": {"cart": {"balanced": True}},
+        "structural_zeros": [["area", "job"]],
+        "forbid": ["age < 20 and job == 'b'"],
+        "keep": ["k"],
+        "on_violation": "ignore",
+        "seed": 1,
+        "random_key": "none",
+        "infer_missing": False,
+    }
+    data = frame()
+    made = [Synthesizer(**options, workers=w, m=2).fit(data) for w in (1, 2)]
+    one, two = (synthesizer.generate() for synthesizer in made)
+    made[0].save(tmp_path / "model")
+    again = Synthesizer.load(tmp_path / "model").generate(2, seed=1)
+    even = Synthesizer(**options | {"models": {}}, m=1).fit(data).generate()[0]
+    for left, right, loaded in zip(one, two, again, strict=True):
+        pd.testing.assert_frame_equal(left, right)
+        pd.testing.assert_frame_equal(left, loaded)
+        assert not ((left["area"] == "s") & (left["job"] == "c")).any()
+        assert not ((left["age"] < 20) & (left["job"] == "b")).any()
+        pd.testing.assert_series_equal(left["k"], data["k"])
+    assert not one[0].equals(one[1])
+    assert not one[0].equals(even)
+
+
+def test_balanced_draws_count_as_even_for_the_codebook() -> None:
+    assert Cart(even=False, balanced=True).tree_draws(has_predictors=True) == (True, True)
+    plain = Cart(even=False, balanced=True, leaf_regression=False)
+    assert plain.tree_draws(has_predictors=True) == (False, False)
