@@ -17,7 +17,4 @@ awk '{ print }
   /^checks:/ { print "  differential_confidentiality: false\n  nearest: false\n  attacks: false" }' \
   scripts/configs/federal_workforce.yaml > demo_output/federal_workforce.yaml
 synthesizer run demo_output/federal_workforce.yaml --out "$careers" --overwrite
-# simulated careers beside synthetic ones; departments are the first two letters
-python scripts/draw_careers.py demo_output/federal_workforce.yaml "$careers/synthetic_1.csv" \
-  --letters 2 --out "$careers/careers.svg" --overwrite
-echo "reports: demo_output/report.html, $careers/report.html; picture: $careers/careers.svg"
+echo "reports: demo_output/report.html, $careers/report.html"

@@ -131,7 +131,7 @@ CEILINGS = {
     "engine": 1796,
     "report": 6627,
     "config": 943,
-    "plan": 3533,
+    "plan": 3546,
     "jobs": 2898,
     "cli": 1645,
     "extensions": 0,
@@ -167,7 +167,7 @@ def test_the_package_has_no_more_files_than_its_ceiling():
     assert len(FILES) <= MOST_FILES
 
 
-MOST_SCRIPT_LINES = 12850
+MOST_SCRIPT_LINES = 12628
 """Most lines of `scripts/`, with docstrings and blanks. It only falls; 8,000 is the aim."""
 
 

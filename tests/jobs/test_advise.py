@@ -51,7 +51,7 @@ def test_the_best_of_the_table_is_advised_and_nothing_is_left_behind(
     assert present.word == "fail"
     assert 1 <= len(others) <= MAX_OTHERS
     assert result.advised == result.best.setting == "default_method=cart"
-    assert result.best.word == "pass"
+    assert result.best.word != "fail"
     assert result.best.use is not None
     assert present.use is not None
     assert result.best.use == min(t.use for t in result.trials if t.use) < present.use

@@ -22,7 +22,7 @@ MIN_BALANCED_ROWS = 100
 """Fewer rows are drawn without balance."""
 MAX_GROUPS, MIN_CELL_ROWS = 20, 6
 """Groups of a variable in a balanced table; mean number of rows in a cell of two variables."""
-PULL, SWEEPS, BATCHES = 60.0, 3, 150
+PULL, SWEEPS, BATCHES = 60.0, 1, 150
 """Strength of the pull towards expected counts, rounds over all rows, and parts of a round. A part
 is drawn at once: a pull above `BATCHES` would overshoot."""
 MIN_CHANCE = 1e-7

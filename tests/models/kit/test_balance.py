@@ -140,15 +140,15 @@ def test_tables_of_a_tree_vary_less_and_have_the_same_mean(is_number: bool) -> N
     cells = 5 * a + np.searchsorted(np.quantile(b, [0.2, 0.4, 0.6, 0.8]), b)
     tables: dict[bool, Any] = {}
     for balanced in (False, True):
-        fitted = fit(Cart(even=False, balanced=balanced), table, target)
+        fitted = fit(Cart(even=balanced, balanced=balanced), table, target)
         draws = [np.searchsorted(cuts, draw(fitted, table, seed)) for seed in range(60)]
         tables[balanced] = np.array([np.bincount(a * 4 + y, minlength=16) for y in draws])
         full = [np.bincount(cells * 4 + y, minlength=80) for y in draws]
         tables[balanced] = tables[balanced], np.mean(full, axis=0)
-    (plain, every), (near, every_near) = tables[False], tables[True]
-    assert near.var(axis=0).sum() < plain.var(axis=0).sum() / 3
-    np.testing.assert_allclose(near.mean(axis=0), plain.mean(axis=0), atol=6)
-    assert np.abs(every - every_near).sum() / 1500 < 0.04
+    (plain, every), (balanced, every_balanced) = tables[False], tables[True]
+    assert balanced.var(axis=0).sum() < plain.var(axis=0).sum() / 3
+    np.testing.assert_allclose(balanced.mean(axis=0), plain.mean(axis=0), atol=6)
+    assert np.abs(every - every_balanced).sum() / 1500 < 0.04
 
 
 def frame(n: int = 600) -> pd.DataFrame:
@@ -179,18 +179,16 @@ def test_workers_and_saving_change_no_byte_and_zeros_hold(tmp_path: Path) -> Non
     one, two = (synthesizer.generate() for synthesizer in made)
     made[0].save(tmp_path / "model")
     again = Synthesizer.load(tmp_path / "model").generate(2, seed=1)
-    even = Synthesizer(**options | {"models": {}}, m=1).fit(data).generate()[0]
-    for left, right, loaded in zip(one, two, again, strict=True):
-        pd.testing.assert_frame_equal(left, right)
-        pd.testing.assert_frame_equal(left, loaded)
-        assert not ((left["area"] == "s") & (left["job"] == "c")).any()
-        assert not ((left["age"] < 20) & (left["job"] == "b")).any()
-        pd.testing.assert_series_equal(left["k"], data["k"])
+    even = (
+        Synthesizer(**options | {"models": {"cart": {"balanced": False}}}, m=1)
+        .fit(data)
+        .generate()[0]
+    )
+    for first, right, loaded in zip(one, two, again, strict=True):
+        pd.testing.assert_frame_equal(first, right)
+        pd.testing.assert_frame_equal(first, loaded)
+        assert not ((first["area"] == "s") & (first["job"] == "c")).any()
+        assert not ((first["age"] < 20) & (first["job"] == "b")).any()
+        pd.testing.assert_series_equal(first["k"], data["k"])
     assert not one[0].equals(one[1])
     assert not one[0].equals(even)
-
-
-def test_balanced_draws_count_as_even_for_the_codebook() -> None:
-    assert Cart(even=False, balanced=True).tree_draws(has_predictors=True) == (True, True)
-    plain = Cart(even=False, balanced=True, leaf_regression=False)
-    assert plain.tree_draws(has_predictors=True) == (False, False)
