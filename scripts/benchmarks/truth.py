@@ -185,7 +185,7 @@ def shipped(name: str) -> pd.DataFrame:
     if "/" not in name:
         return pd.DataFrame(getattr(datasets, name).load_pandas().data)
     (path,) = (path for path in corpus() if name_of(path) == name)
-    frame = pd.read_pickle(path, compression="xz")  # noqa: S301 - an installed package's own
+    frame: pd.DataFrame = pd.read_pickle(path, compression="xz")  # noqa: S301 - an installed package's own
     return frame.drop(columns="rownames", errors="ignore")
 
 
