@@ -1,4 +1,4 @@
-"""Own fits with fixed effects against those of pyfixest: docs/evidence.md.
+"""Own fits with fixed effects against those of pyfixest: docs/benchmarks.md.
 
 pyfixest is no dependency of the package: ``pip install "pyfixest==0.60.0"``. The federal panel is
 simulated, 84,000 persons (500,000 rows) by default.

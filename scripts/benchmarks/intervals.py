@@ -1,4 +1,4 @@
-"""What 95 % intervals cover, and what new samples score in `trajectories`: docs/evidence.md."""
+"""What 95 % intervals cover, and what new samples score in `trajectories`: docs/benchmarks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seconds and memory of the main job and of the measures: docs/evidence.md.
+"""Seconds and memory of the main job and of the measures: docs/benchmarks.md.
 
 All but `wide` use the ACS excerpt around Boston, ma2019.csv. Memory is that of a process that does
 nothing else.

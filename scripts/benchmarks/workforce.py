@@ -1,4 +1,4 @@
-"""The simulated federal workforce: its synthesis and its pay (docs/evidence.md, docs/panels.md).
+"""The simulated federal workforce: its synthesis and its pay (docs/benchmarks.md, docs/panels.md).
 
 `synthesis` synthesises federal employees over 24 years, 29 variables, with the shipped
 configuration. The regression is that of Barrientos et al. (2018), table 2, on the original, on a
