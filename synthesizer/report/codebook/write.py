@@ -462,4 +462,4 @@ def _analysis(codebook: ReleaseCodebook) -> Iterator[Block]:
     if how.code:
         yield Heading("Example in Python")
         yield Words(["With the package of this synthesis. Other programs can use the formula."])
-        yield el("div", {"class": "scroll", "tabindex": "0"}, el("pre", {}, how.code))
+        yield el("div", {"class": "scroll"}, el("pre", {"tabindex": "0"}, how.code))
