@@ -127,7 +127,7 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 10448,
     "models": 9277,
-    "measures": 14389,
+    "measures": 14456,
     "engine": 1796,
     "report": 6627,
     "config": 943,
@@ -159,7 +159,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 318
+MOST_FILES = 319
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 

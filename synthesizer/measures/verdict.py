@@ -35,6 +35,7 @@ from synthesizer.measures.figure import Result, Row, Units, agreeing, column, in
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.results import CheckFigures, UtilityResult
 from synthesizer.measures.settings import LimitConfig, profiles
+from synthesizer.measures.utility.broken_relations import BROKEN, BrokenRelations
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
@@ -58,6 +59,8 @@ UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
 }
 """Limits of comparisons with the holdout: (factor of a new sample's value, constant that is added),
 for pass and for fail."""
+BROKEN_SHARES = 0.01, 0.05
+"""Limits of records that break a relation of all original records."""
 AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations"})
 """Tests whose value must reach the limit; others must not exceed it."""
 
@@ -290,6 +293,10 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
     """Yield the tests of two-way tables against the training records, without a holdout."""
     utility = results.utility
     yield missing("tails", "tails and impossible {records}", "checks.unseen")
+    relations = further.get("broken_relations")
+    if isinstance(relations, BrokenRelations) and relations.n_relations:
+        finding = BROKEN.key, BROKEN.test, BROKEN.finding
+        yield _between(*finding, relations.share, BROKEN_SHARES)
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):
         fresh = sample.expected[1]

@@ -36,12 +36,12 @@ import numpy as np
 import scipy
 
 from synthesizer.data.randomness import AnySeed
-from synthesizer.data.relations import Relation, find_relations, has_code
+from synthesizer.data.relations import find_relations
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.measures.figure import Direction, Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.risk.comparable import stacked_columns
+from synthesizer.measures.utility.broken_relations import breaking
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleScale
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
@@ -261,9 +261,9 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
     """Yield the share of impossible records, then those of single relations and cells."""
     made, training, holdout = tables
     rows = {
-        f"broken: {relation.sentence}": _breaking(relation, training, made)
+        f"broken: {relation.sentence}": breaking(relation, training, made)
         for relation in find_relations(training)
-        if not _breaking(relation, training, holdout).any()
+        if not breaking(relation, training, holdout).any()
     }
     cells = {c.name: pair_groups(c, groups, MOST_LEVELS) for c in training.columns}
     codes = {n: [cells[n].codes(t[n]).astype(int) for t in tables] for n in cells}
@@ -288,15 +288,6 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
         yield UnseenLook(
             key="impossible_records", what=what, value=share, fresh=float(alone.mean())
         )
-
-
-def _breaking(relation: Relation, training: Table, table: Table) -> BoolArray:
-    """Return the records of a table that break a relation of the training records."""
-    if relation.key != "follows":
-        return relation.broken(table)
-    names = (relation.text, relation.name)
-    both = Table([stacked_columns([t[name] for t in (training, table)]) for name in names])
-    return relation.broken(both)[training.n_rows :] & has_code(table[relation.text], "")
 
 
 Numbers = Sequence[Mapping[str, FloatArray]]
