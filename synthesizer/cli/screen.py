@@ -215,7 +215,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for sentence in plan.relations:
-        say(f"kept as in all rows of the data: {_short(sentence)}")
+        say(f"kept as in all rows: {_short(sentence.removesuffix(' in all rows'))}")
     for rule, count in _ruled(plan):
         where = _short(rule.condition.text)
         say(f"rule: where {where}, {rule.variable} is set ({plural(count, 'row')})")

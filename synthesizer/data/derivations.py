@@ -548,6 +548,8 @@ def _cut_text(column: Column, number: Column) -> str | None:
     values = numbers_of(number)
     if values is None:
         return None
+    if np.unique(codes[codes >= 0], return_counts=True)[1].min(initial=_HOLDERS) < _HOLDERS:
+        return None  # its label would be that of a few persons
     n_values = len(np.unique(values[~np.isnan(values)]))
     if n_values < _VALUES_OF_GROUP * len(np.unique(codes[codes >= 0])):
         return None
@@ -567,7 +569,7 @@ def _cut_text(column: Column, number: Column) -> str | None:
     if len(lost):
         most = np.bincount(codes[lost]).argmax()
         text = f"{_label(column, int(lost[codes[lost] == most][0]))} if missing({name}) else {text}"
-    return text if len(text) <= MAX_LENGTH and not any("'" in x[1:-1] for x in labels) else None
+    return text if len(text) <= MAX_LENGTH and all(map(is_plain, labels)) else None
 
 
 def _is_accident(values: FloatArray, labels: list[str]) -> bool:
@@ -596,6 +598,11 @@ def _between(low: float, high: float, may_be_high: np.bool_) -> float:
             if low < rounded < high or (rounded == high and (may_be_high or is_round)):
                 return rounded
     return middle
+
+
+def is_plain(literal: str) -> bool:
+    """Whether a text between quotation marks is read as it is written."""
+    return not re.search(r"['\\\n\r]", literal.strip("'"))
 
 
 def _label(column: Column, row: int) -> str:

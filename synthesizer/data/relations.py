@@ -18,6 +18,7 @@ import numpy.typing as npt
 from synthesizer.data.codes import GOLDEN, column_values
 from synthesizer.data.derivations import (
     CONSTANT_SUMS,
+    is_plain,
     needed,
     numberings,
     numbers_of,
@@ -115,13 +116,15 @@ def find_relations(
     *,
     drawn: Collection[str] = (),
     joined: str = "",
+    apart: Collection[str] = (),
     derived: Mapping[str, str] | None = None,
     advance: Advance = lambda _: None,
 ) -> tuple[Relation, ...]:
     """Return the relations that are true in all rows of a table and not by chance.
 
     Each variable is computed at most once, and no variable needs itself. An order that follows
-    from other relations is excluded. Variables in ``drawn`` are not computed. Missing codes, and
+    from other relations is excluded. Variables in ``drawn`` are not computed, those in ``apart``
+    follow from no code. Missing codes, and
     the level ``joined`` of rare codes, may have several labels. ``derived`` are known formulas; if
     None, formulas are searched. ``advance`` is called for each column of the search.
 
@@ -139,7 +142,7 @@ def find_relations(
     is_search = derived is None
     if derived is None:
         derived = suggest_derivations(table, drawn=drawn, advance=advance)
-    labels = {name: code for name, code in _labels(table, joined) if name not in drawn}
+    labels = {n: code for n, code in _labels(table, joined) if n not in {*drawn, *apart}}
     relations: dict[str, Relation] = {}
     needs: dict[str, Collection[str]] = {}
     for name, text in derived.items():
@@ -151,13 +154,12 @@ def find_relations(
         if name not in relations and name not in needed({code}, needs):
             needs[name], relations[name] = {code}, Relation("follows", code, name)
     serial = numberings(table)
-    usable = [n for n in table.names if n not in drawn and n not in serial and "`" not in n]
+    usable = [n for n in table.names if n not in drawn and n not in serial and _is_short(n)]
     free = [name for name in usable if name not in relations or relations[name].key != "follows"]
     orders = [*_orders(table.select(free), needs)]
-    rules = list[Relation]()
-    for name, text in derived.items():
-        if is_search and text.startswith(CONSTANT_SUMS) and name in relations:
-            orders.append(Relation("forbid", f"{quote_name(name)} < 0", name))
+    for name in derived if is_search else ():
+        if name in relations:
+            orders += _share_orders(name, derived[name], table.names)
     rules = list[Relation]()
     for relation in _dummy_sets(table.select(n for n in usable if n not in relations)):
         if relation.key == "rules":
@@ -166,6 +168,40 @@ def find_relations(
             relations[relation.name] = relation
     rules += (rule for rule in _blanks(table.select(usable)) if rule.name not in relations)
     return (*(relations[name] for name in table.names if name in relations), *orders, *rules)
+
+
+def label_formula(relation: Relation, table: Table) -> Relation | None:
+    """Return the label of a code as a formula; None for numbers, blanks and codes of few rows."""
+    code, label = table[relation.text], table[relation.name]
+    if not (code.is_coded and label.is_coded and (code.is_observed & label.is_observed).all()):
+        return None
+    codes, first, counts = np.unique(code.data, return_index=True, return_counts=True)
+    levels: dict[str, list[str]] = {}
+    for k, row in zip(codes.tolist(), first.tolist(), strict=True):
+        name = label.variable.levels[int(label.data[row])]
+        levels.setdefault(name, []).append(code.variable.levels[k])
+    texts = [*levels, *(level for of_label in levels.values() for level in of_label)]
+    if counts.min() < MIN_HOLDERS or not all(map(is_plain, texts)):
+        return None
+    *parts, last = levels.items()
+    words = [f"'{name}' if {_where(relation.text, of_label)}" for name, of_label in parts]
+    text = " else ".join([*words, f"'{last[0]}'"])
+    return Relation("derived", text, relation.name) if len(text) <= MAX_LENGTH else None
+
+
+def _share_orders(name: str, text: str, names: Collection[str]) -> Iterator[Relation]:
+    """Yield the conditions that the last share, and what earlier ones leave, is not negative."""
+    parts = text.split(" - ")
+    if text.startswith(CONSTANT_SUMS) and {part.strip("`") for part in parts[1:]} <= {*names}:
+        for k in range(3, len(parts)):
+            rest, last = " - ".join(parts[:k]), parts[k - 1].strip("`")
+            yield Relation("forbid", f"{rest} < 0", last)
+        yield Relation("forbid", f"{quote_name(name)} < 0", name)
+
+
+def _is_short(name: str) -> bool:
+    """Whether expressions can contain a name, twice and with other words."""
+    return 0 < len(name) < MAX_LENGTH // 4 and "`" not in name
 
 
 def _dummy_sets(table: Table) -> Iterator[Relation]:
@@ -212,7 +248,7 @@ def _dummy(column: Column) -> tuple[BoolArray, str, str] | None:
         return (np.asarray(column.data == 1), "1", "0") if is_dummy else None
     levels = [column.variable.levels[code] for code in values.tolist()]
     ones = [level for level in levels if level.lower() in ONES]
-    if len(ones) != 1 or "'" in "".join(levels):
+    if len(ones) != 1 or not all(map(is_plain, levels)):
         return None
     (zero,) = (level for level in levels if level != ones[0])
     is_one = column.data == column.variable.levels.index(ones[0])
@@ -240,7 +276,7 @@ def _blanks(table: Table) -> Iterator[Relation]:
         for state, value in enumerate(table[name].variable.missing, 1):
             several = np.flatnonzero(counts[:, state] >= MIN_HOLDERS)
             levels = [gate.variable.levels[i] for i in several]
-            if levels and not any("'" in level for level in levels):
+            if levels and all(map(is_plain, levels)):
                 yield Relation("rules", _where(gate.name, levels), name, value)
 
 

@@ -383,9 +383,7 @@ def make_starter(
         survival=_survival(reading.table) if options.panel is None else None,
         zeros=_zeros(reading.zeros),
         dropped=reading.roles.dropped,
-        ordered=[relation for relation in relations if relation.key == "forbid"],
-        ruled=[(r.text, {r.name: r.value}, r.sentence) for r in relations if r.key == "rules"],
-        finds=not options.has_form,
+        relations=dict.fromkeys(" ".join(r.sentence.split())[:_MAX_SENTENCE] for r in relations),
         scenario=scenario,
     )
     n_columns = len(raw.names) + len(reading.roles.dropped)
@@ -509,6 +507,9 @@ def _rare_notes(count: int) -> Iterator[str]:
             "prevents it"
         )
 
+
+_MAX_SENTENCE = 120
+"""Letters of a relation in a comment."""
 
 Entry: TypeAlias = tuple[str, dict[str, Any], str]
 """Name, declaration and comment of a variable."""

@@ -240,6 +240,10 @@ class FittedFollows(FittedModel):
         return column.replaced(rows, drawn)
 
 
+MIN_OTHERS = 50
+"""Fewest records of codes without a single value that have a model of their own."""
+
+
 @options
 class Follows(ConditionalModel):
     """Look up the value that belongs to a code, such as its label or its group.
@@ -284,6 +288,8 @@ class Follows(ConditionalModel):
         few = counts < min_holders_of(self.base) if not target.is_coded else np.zeros_like(several)
         is_known = ~(several | few)
         rest = np.flatnonzero(~np.isin(numbers, known[is_known]))
+        if 0 < len(rest) < MIN_OTHERS and not target.is_coded:  # no model of a few persons
+            rest = np.arange(len(target))
         if len(rest):
             others = self.base.fit(predictors.take(rest), target.take(rest), rng=rng)
         else:

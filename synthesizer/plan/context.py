@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFra
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
 from synthesizer.data.plugins import arranging_keys
-from synthesizer.data.relations import Relation, find_relations
+from synthesizer.data.relations import Relation, find_relations, label_formula
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -189,8 +189,17 @@ class Context:
         constant = {name for name in names if self.changing.get(name) == 0}
         derived = suggest_derivations(first.select(constant), drawn=drawn)
         derived |= suggest_derivations(table, drawn=drawn | constant)
-        relations = find_relations(first, drawn=drawn, joined=joined, derived=derived)
-        whole = (r for r in relations if r.name in derived or not r.broken(table).any())
+        search = partial(find_relations, first, drawn=drawn, joined=joined, derived=derived)
+        # a label that only the first rows keep hides no order, nor does one that changes
+        labels = [r for r in search() if r.key == "follows"]
+        broken = {r.name for r in labels if r.broken(table).any()}
+        changing = {r.name for r in labels if r.name not in constant}
+        formulas = [label_formula(r, table) for r in labels if r.name in changing - broken]
+        whole = [
+            r
+            for r in (*filter(None, formulas), *search(apart=broken | changing))
+            if r.name in derived or not r.broken(table).any()
+        ]
         return tuple(r for r in whole if r.bound.isdisjoint(free))
 
     def takes_no_part(self, name: str) -> bool:
@@ -275,6 +284,7 @@ def unknown_variables(context: Context) -> Iterator[str]:
         ("drop", config.drop),
         ("strata", config.strata),
         ("predictor_matrix", config.predictor_matrix),
+        ("relations.free", () if isinstance(config.relations, str) else config.relations.free),
         ("survival", [name for pair in config.survival for name in (pair.event, pair.time)]),
     ]
     predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]

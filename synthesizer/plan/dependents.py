@@ -56,7 +56,7 @@ def dependents(
         elif is_formula and not _is_defined(context, table, name, Expression.parse(relation.text)):
             findings.note("follows_but_undefined", name=name, is_what=is_what)
         elif entry := named.get(name):
-            if is_formula:
+            if is_formula and not relation.whole:
                 findings.problem(
                     "rule_on_derived", name=name, entry=entry, is_what=is_what, others=others
                 )

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
-from synthesizer.data.errors import ExpressionError, Problem, Problems, plural
+from synthesizer.data.errors import ExpressionError, Problem, Problems, listed, plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.panel_table import PanelTable
@@ -161,8 +161,8 @@ def plan_rules(
     if context.config.finds_structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
     if relations:
-        count = plural(len(relations), "relation")
-        findings.note("relations_kept", count=count, first=relations[0])
+        words = [text.removesuffix(" in all rows") for text in relations]
+        findings.note("relations_kept", kept=listed(words, 2, "; "))
     return findings.of((tuple(rules + data_rules), (*forbids, *zeros), relations))
 
 
@@ -174,11 +174,21 @@ def _kept_relations(
     Variables that a rule, a forbidden condition or structural zeros relate already have no others.
     """
     rules, zeros, sentences = list[Rule](), list[Forbid](), list[str]()
+    lost = {r.whole for r in context.relations if r.key == "derived"} - {
+        r.whole for r in context.relations if r.key == "derived" and r.name in chain.computed
+    }
+    named = {name for rule in context.config.rules for name in rule.then}
+    named |= {name for names in context.config.structural_zero_lists for name in names}
     related = [{context.arrangement.about(n) for n in names} for names in named_together(context)]
     for relation in (r for r in context.relations if r.key in ("rules", "forbid")):
         condition, name = Expression.parse(relation.text), relation.name
         names = condition.names | {name}
-        if not names <= set(chain.order) or any(names <= other for other in related):
+        if (
+            not names <= set(chain.order)
+            or any(names <= other for other in related)
+            or (relation.key == "rules" and name in named)
+        ):
+            lost.add(relation.whole)
             continue
         count = len(rules) + len(zeros)
         if relation.key == "forbid":
@@ -190,8 +200,12 @@ def _kept_relations(
             value = single_value(context.completed[name].variable, relation.value)
             rule = Rule(condition=condition, value=value)
             rules += [rule, *_rules_of_leads(context, rule)]
-        sentences += [relation.sentence] * (len(rules) + len(zeros) > count)
-    return rules, zeros, tuple(dict.fromkeys(sentences))
+        if len(rules) + len(zeros) > count:
+            sentences.append(relation.sentence)
+        else:
+            lost.add(relation.whole)
+    lost.discard("")
+    return rules, zeros, tuple(dict.fromkeys(text for text in sentences if text not in lost))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -170,3 +171,57 @@ def test_a_relation_of_the_data_never_stops_a_run() -> None:
         with nullcontext() if not is_firm else pytest.raises(RuleError, match="5 synthetic rows"):
             drawn = draw_allowed(last, [], [zero], far, np.random.default_rng(1))
             assert len(drawn) == 5
+
+
+def drawn_from(frame: pd.DataFrame, rows: int = 3_000, **options: Any) -> pd.DataFrame:
+    chain = Synthesizer(seed=1, random_key="none", workers=1, **options)
+    return chain.fit(frame).generate(rows=rows)[0]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_no_group_and_no_code_of_one_person_releases_its_number() -> None:
+    rng = np.random.default_rng(0)
+    x = np.minimum(rng.normal(50, 20, 300).round(1), 100)
+    x[0] = 101.2
+    grades = np.select([x > 100, x > 60, x > 40], [98765.43, 2222.5, 1111.25], 10.5)
+    drawn = drawn_from(pd.DataFrame({"x": x, "grade": grades}))
+    assert not (drawn["grade"] == 98765.43).any()
+    code = rng.choice(list("abcd"), 300).astype(object)
+    code[0] = "zz"
+    price = pd.Series(code).map({"a": 10.5, "b": 20.25, "c": 30.75, "d": 40.125, "zz": 51234.5})
+    assert drawn_from(pd.DataFrame({"code": code, "price": price}))["price"].max() == 40.125
+
+
+def test_shares_of_five_parts_add_up_and_are_hardly_ever_negative() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame((100 * rng.dirichlet([1] * 5, 400)).round(1), columns=list("abcde"))
+    frame["e"] = (100 - frame[list("abcd")].sum(axis=1)).round(1)
+    drawn = drawn_from(frame)
+    np.testing.assert_allclose(drawn.sum(axis=1), 100, atol=0.01)
+    assert (drawn["e"] < 0).mean() < 0.005
+
+
+def test_labels_that_change_in_a_panel_follow_their_code() -> None:
+    rng = np.random.default_rng(0)
+    person, year = (x.ravel() for x in np.mgrid[:200, 2010:2012])
+    state = rng.choice(["emp", "un", "ret"], len(person))
+    frame = pd.DataFrame({"p": person, "y": year, "state": state, "works": (state == "emp") * 1})
+    drawn = drawn_from(frame, rows=200, panel={"person": "p", "time": "y"})
+    assert ((drawn["works"].astype(str) == "1") == (drawn["state"] == "emp")).all()
+
+
+@pytest.mark.parametrize("level", ["a\\", "it's", "a\nb"])
+def test_levels_that_no_expression_can_contain_are_no_obstacle(level: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    work = rng.choice([level, "b", "c"], 300)
+    frame = pd.DataFrame({"work": work, "x": np.where(work == "b", np.nan, rng.random(300))})
+    frame["1"], frame["2"] = (np.where(work == kind, "Y", "N") for kind in (level, "b"))
+    assert len(drawn_from(frame, rows=50)) == 50
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", overwrite=False)
+    assert prepare(tmp_path / "d.yaml").relations
+
+
+def test_an_unknown_free_variable_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"relations\.free: unknown variable 'typo'"):
+        drawn_from(pd.DataFrame({"a": np.arange(60) % 7}), relations={"free": ["typo"]})

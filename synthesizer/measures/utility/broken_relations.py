@@ -1,7 +1,7 @@
 """Relations of all original records that synthetic records break, such as end >= start.
 
 `find_relations` finds them in the original: formulas, labels of codes, orders, sets of dummies,
-blanks. A file that breaks them has impossible records, whoever made it.
+blanks. A file that breaks them has impossible records, of any program.
 """
 
 from __future__ import annotations

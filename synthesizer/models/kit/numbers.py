@@ -207,7 +207,8 @@ class SafeNumbers:
         """The mean rounded to its first digit, or the nearest such number that is not rare."""
         mean = float(self.values @ self.counts / self._ends[-1])
         size = 10.0 ** max(np.floor(np.log10(abs(mean))) if mean else 0, -(self.decimals or 0))
-        trial_ = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
+        reach = 2 * self.k + len(self._rare)  # more numbers than there are rare ones
+        trial_ = np.round(mean / size) + np.arange(-reach, reach + 1)
         numbers = trial_ * size if size >= 1 else trial_ / np.round(1 / size)
         is_possible = ~_among(numbers, self._rare)
         if self.values[0] >= 0:

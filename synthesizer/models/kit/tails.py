@@ -170,6 +170,8 @@ def _fitted(excess: FloatArray, last: float) -> tuple[float, float, float] | Non
     logs = (np.arange(N_POINTS) + 0.5) * last / N_POINTS
     weights = np.exp(-logs) / np.exp(-logs).sum()
     mean = float(excess.mean())
+    if mean**2 == 0 or not np.isfinite((excess**2).sum()):
+        return None
     ratio = float((excess**2).mean()) / mean**2
     if _ratio(MIN_SHAPE, logs, weights) >= ratio:
         return None
