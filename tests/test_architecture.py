@@ -131,7 +131,7 @@ CEILINGS = {
     "engine": 1796,
     "report": 6627,
     "config": 943,
-    "plan": 3569,
+    "plan": 3571,
     "jobs": 2897,
     "cli": 1645,
     "extensions": 0,

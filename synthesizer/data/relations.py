@@ -124,9 +124,9 @@ def find_relations(
 
     Each variable is computed at most once, and no variable needs itself. An order that follows
     from other relations is excluded. Variables in ``drawn`` are not computed, those in ``apart``
-    follow from no code. Missing codes, and
-    the level ``joined`` of rare codes, may have several labels. ``derived`` are known formulas; if
-    None, formulas are searched. ``advance`` is called for each column of the search.
+    follow from no code. Missing codes, and the level ``joined`` of rare codes, may have several
+    labels. ``derived`` are known formulas; if None, formulas are searched. ``advance`` is called
+    for each column of the search.
 
     Examples
     --------

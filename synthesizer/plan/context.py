@@ -187,7 +187,9 @@ class Context:
         # rows of one person are no evidence of each other
         first = table.take(np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1)))
         constant = {name for name in names if self.changing.get(name) == 0}
-        derived = suggest_derivations(first.select(constant), drawn=drawn)
+        derived = suggest_derivations(
+            first.select(name for name in names if name in constant), drawn=drawn
+        )
         derived |= suggest_derivations(table, drawn=drawn | constant)
         search = partial(find_relations, first, drawn=drawn, joined=joined, derived=derived)
         # a label that only the first rows keep hides no order, nor does one that changes
