@@ -161,3 +161,13 @@ def test_the_error_of_a_formula_keeps_its_distribution_where_no_line_is_found() 
     made = synthesis([*columns, numeric("error", error, decimals=4)], 7)[0]["error"]
     assert ks_2samp(error, made, method="asymp").statistic < 0.06
     assert made.std() == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("n", [3, 4, 6, 9, 40])
+def test_numbers_that_hardly_vary_have_no_line(n: int) -> None:
+    """Without exceptions no variance is left, and none that a predictor could explain."""
+    values = np.full(n, 5.0)
+    values[-1] = 900.0
+    x = numeric("x", np.arange(n, dtype=float))
+    for target in (values, np.full(n, 5.0)):
+        assert LinearRelation.of(Table([x]), numeric("y", target), None) is None

@@ -124,7 +124,7 @@ class LinearRelation:
             is_gap = _of_difference(predictors, target, names) is not None
             if less < (MAX_LOG_RATIO if is_gap else 1.0) * rest_share:
                 names, rest_share, in_logs = others, less, True
-        if rest_share > MAX_REST_SHARE:
+        if not names or rest_share > MAX_REST_SHARE:
             return None
         medians = np.array([centres[name] for name in names])
         return cls(names, np.zeros(1 + len(names)), medians, in_logs, (0.0, 0.0))
@@ -145,6 +145,8 @@ class LinearRelation:
         design, scaled = design[inner], scaled[inner]
         parts = design[:, 1:].std(axis=0) * coefficients[1:]
         pair = np.stack([scaled, design @ coefficients])
+        if pair.std(axis=1).min() == 0:
+            return None
         shares = [np.asarray(np.corrcoef(x))[0, 1] ** 2 for x in (pair, pair.argsort().argsort())]
         if (
             np.sqrt(parts @ parts) > MAX_MAGNIFICATION * scaled.std()
