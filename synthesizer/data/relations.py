@@ -204,38 +204,56 @@ def _is_short(name: str) -> bool:
     return 0 < len(name) < MAX_LENGTH // 4 and "`" not in name
 
 
+_Dummies = dict[str, tuple[BoolArray, str, str]]
+"""Rows with 1, and both values as literals, by name."""
+
+
 def _dummy_sets(table: Table) -> Iterator[Relation]:
     """Yield rules, or a formula for the last, of dummies of which at most, or exactly, one is 1.
 
-    A set is enlarged by each later dummy that is never 1 in a row where one of the set is.
+    Sets that have a 1 in every row come first, so that no rare dummy divides them.
     """
     columns = table.columns if table.n_rows >= MIN_ROWS else ()
-    dummies = {c.name: dummy for c in columns if (dummy := _dummy(c)) is not None}
+    dummies: _Dummies = {c.name: d for c in columns if (d := _dummy(c)) is not None}
+    for seed in [*dummies]:
+        if len(names := _apart(dummies, seed, is_whole=True)) > 1:
+            yield from _of_set({name: dummies.pop(name) for name in names}, is_whole=True)
     while dummies:
-        names, joint = list[str](), np.zeros(table.n_rows, dtype=bool)
-        for name, (ones, *_) in dummies.items():
-            if not (ones & joint)[: _PROBE_ROWS[-1]].any() and not (ones & joint).any():
-                names, joint = [*names, name], ones | joint
-        parts = {name: dummies.pop(name) for name in names}
-        sizes = {name: int(ones.sum()) for name, (ones, *_) in parts.items()}
-        is_whole, n = bool(joint.all()), table.n_rows
-        while not is_whole and len(sizes) > 1:
+        seed = next(iter(dummies))
+        sizes = {name: int(dummies[name][0].sum()) for name in _apart(dummies, seed)}
+        while len(sizes) > 1:
             rarest, rest = min(sizes, key=lambda name: sizes[name]), sum(sizes.values())
-            if sizes[rarest] * (rest - sizes[rarest]) >= MIN_BROKEN * n:
+            if sizes[rarest] * (rest - sizes[rarest]) >= MIN_BROKEN * table.n_rows:
                 break
             del sizes[rarest]  # it may be apart from the others by accident
-        conditions = [f"{quote_name(name)} == {parts[name][1]}" for name in sizes]
-        others = " or ".join(conditions[:-1])
-        if len(sizes) < 2 or len(others) > MAX_LENGTH // 2:
-            continue
-        words = f"{'exactly' if is_whole else 'at most'} one of {listed([*sizes])} is 1"
-        for k, name in enumerate(sizes):
-            _, one, zero = parts[name]
-            if is_whole and k == len(sizes) - 1:
-                yield Relation("derived", f"{zero} if {others} else {one}", name, whole=words)
-            elif k:
-                first = " or ".join(conditions[:k])
-                yield Relation("rules", first, name, zero.strip("'"), words)
+        parts = {name: dummies.pop(name) for name in ([*sizes] if seed in sizes else [seed])}
+        yield from _of_set(parts, is_whole=False)
+
+
+def _apart(dummies: _Dummies, seed: str, *, is_whole: bool = False) -> list[str]:
+    """Return a dummy and later ones of which no two are 1 in a row; [] if not ``is_whole``."""
+    names, joint = list[str](), np.zeros(0, dtype=bool)
+    for name, (ones, *_) in dummies.items():
+        if name == seed:
+            names, joint = [name], ones
+        elif names and not (ones & joint)[: _PROBE_ROWS[-1]].any() and not (ones & joint).any():
+            names, joint = [*names, name], ones | joint
+    return names if not is_whole or (len(names) > 1 and joint.all()) else []
+
+
+def _of_set(parts: _Dummies, *, is_whole: bool) -> Iterator[Relation]:
+    """Yield the relations of a set of dummies; none of a single one, or with long names."""
+    conditions = [f"{quote_name(name)} == {one}" for name, (_, one, _) in parts.items()]
+    others = " or ".join(conditions[:-1])
+    if len(parts) < 2 or len(others) > MAX_LENGTH // 2:
+        return
+    words = f"{'exactly' if is_whole else 'at most'} one of {listed([*parts])} is 1"
+    for k, (name, (_, one, zero)) in enumerate(parts.items()):
+        if is_whole and k == len(parts) - 1:
+            yield Relation("derived", f"{zero} if {others} else {one}", name, whole=words)
+        elif k:
+            first = " or ".join(conditions[:k])
+            yield Relation("rules", first, name, zero.strip("'"), words)
 
 
 def _dummy(column: Column) -> tuple[BoolArray, str, str] | None:

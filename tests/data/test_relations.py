@@ -200,3 +200,12 @@ def test_orders_without_equal_values_are_strict(rng):
     equal = Table([columns[0], numeric("high", low)])
     assert relation.text == "high <= low"
     assert relation.broken(equal).all()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.12])
+def test_a_dummy_that_is_apart_from_some_of_a_set_does_not_divide_it(share, rng):
+    kind = rng.integers(0, 6, N)
+    sick = (kind == 0) & (rng.random(N) < 6 * share)
+    dummies = [numeric(f"d{i}", kind == i) for i in range(6)]
+    words = "exactly one of d0, d1, d2, d3, d4 and 1 more is 1"
+    assert {*sentences_of(numeric("sick", sick), *dummies)} == {words}
