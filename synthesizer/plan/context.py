@@ -193,15 +193,15 @@ class Context:
         derived |= suggest_derivations(table, drawn=drawn | constant)
         search = partial(find_relations, first, drawn=drawn, joined=joined, derived=derived)
         # a label that only the first rows keep hides no order, nor does one that changes
-        labels = [r for r in search() if r.key == "follows"]
+        relations = search()
+        labels = [r for r in relations if r.key == "follows"]
         broken = {r.name for r in labels if r.broken(table).any()}
         changing = {r.name for r in labels if r.name not in constant}
         formulas = [label_formula(r, table) for r in labels if r.name in changing - broken]
-        whole = [
-            r
-            for r in (*filter(None, formulas), *search(apart=broken | changing))
-            if r.name in derived or not r.broken(table).any()
-        ]
+        if apart := broken | changing:
+            relations = search(apart=apart)
+        every = (*filter(None, formulas), *relations)
+        whole = (r for r in every if r.name in derived or not r.broken(table).any())
         return tuple(r for r in whole if r.bound.isdisjoint(free))
 
     def takes_no_part(self, name: str) -> bool:
