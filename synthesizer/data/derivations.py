@@ -367,7 +367,7 @@ def _slack(target: FloatArray, variable: Variable) -> FloatArray:
     """Return the allowed distance before rounding, shape of ``target``."""
     decimals = _decimals(target, variable)
     half_unit = 0.0 if decimals is None else 0.5 * 10.0**-decimals
-    error = np.maximum(_TOLERANCE * np.abs(target), _single_error(target, variable))
+    error = np.maximum(_TOLERANCE * np.abs(target), single_error(target, variable))
     return np.asarray(half_unit * (1 + 1e-6) + error)
 
 
@@ -391,7 +391,7 @@ def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
     return None
 
 
-def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
+def single_error(values: FloatArray, variable: Variable) -> FloatArray:
     """Return the error of each number in single precision, or written with 7 digits.
 
     The error is 0 in columns with few such numbers or few decimals.

@@ -262,6 +262,10 @@ def _of_use(results: CheckFigures) -> Iterator[Evidence]:
     if utility is not None and utility.unlike:
         yield of_codes("utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
+    relations = further.get("broken_relations")
+    if isinstance(relations, BrokenRelations) and relations.n_relations:
+        finding = BROKEN.key, BROKEN.test, BROKEN.finding
+        yield _between(*finding, relations.share, BROKEN_SHARES)
     unseen = further.get("unseen")
     if isinstance(unseen, Unseen):
         yield from _of_unseen(unseen)
@@ -293,10 +297,6 @@ def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[
     """Yield the tests of two-way tables against the training records, without a holdout."""
     utility = results.utility
     yield missing("tails", "tails and impossible {records}", "checks.unseen")
-    relations = further.get("broken_relations")
-    if isinstance(relations, BrokenRelations) and relations.n_relations:
-        finding = BROKEN.key, BROKEN.test, BROKEN.finding
-        yield _between(*finding, relations.share, BROKEN_SHARES)
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):
         fresh = sample.expected[1]

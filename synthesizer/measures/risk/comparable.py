@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
+from synthesizer.data.derivations import single_error
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
@@ -42,6 +43,9 @@ class OfTarget(Result):
 class OriginalNumbers:
     """Numbers of an original, to which equal numbers of a dataset are set exactly.
 
+    Numbers of single precision, such as a logarithm that is computed again, may differ by its
+    error.
+
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -56,7 +60,7 @@ class OriginalNumbers:
         self._sorted = cache(lambda name: ColumnCoder.fit(original[name]).values)
 
     def written(self, made: Table) -> Table:
-        """Return a dataset with original numbers in place of those within `SAME_NUMBER`."""
+        """Return a dataset with original numbers in place of those that differ by rounding."""
         if type(made) is not Table:
             return made
         return made.with_columns(filter(None, map(self._changed, made.columns)))
@@ -70,9 +74,12 @@ class OriginalNumbers:
         if is_whole.all() or (known := self._sorted(column.name)) is None or not len(known):
             return None
         after = np.searchsorted(known, values).clip(max=len(known) - 1)
-        pair = known[np.stack([np.maximum(after - 1, 0), after])]
-        nearest = np.where(np.abs(pair[0] - values) <= np.abs(pair[1] - values), *pair)
-        close = (nearest != values) & (np.abs(nearest - values) <= SAME_NUMBER * np.abs(values))
+        before = np.maximum(after - 1, 0)
+        is_before = np.abs(known[before] - values) <= np.abs(known[after] - values)
+        position = np.where(is_before, before, after)
+        nearest, single = known[position], single_error(known, column.variable)[position]
+        slack = np.maximum(SAME_NUMBER * np.abs(values), single)
+        close = (nearest != values) & (np.abs(nearest - values) <= slack)
         return replace(column, data=np.where(close, nearest, values)) if close.any() else None
 
 

@@ -6,7 +6,10 @@ import pytest
 
 from synthesizer import check
 from synthesizer.data.table import Table
+from synthesizer.measures.halves import control_run
+from synthesizer.measures.risk.comparable import OriginalNumbers
 from synthesizer.measures.utility.broken_relations import BrokenRelationsCounter
+from synthesizer.measures.utility.unseen import unseen
 from tests.tables import coded, numeric
 
 N = 400
@@ -48,3 +51,28 @@ def test_columns_without_a_relation_have_none_to_break() -> None:
     counter = BrokenRelationsCounter(Table(table), ["a", "b"])
     counter.add(Table(table))
     assert (counter.result().n_relations, counter.result().share) == (0, 0.0)
+
+
+@pytest.mark.parametrize("shift", [0, 20])
+def test_with_a_holdout_the_release_is_judged(shift: int) -> None:
+    result = check(stays(1), stays(2, shift), holdout=stays(3), only="utility", seed=1)
+    words = {e.key: e.word for e in result.verdict["use"].evidence}
+    assert "impossible_records" in words
+    assert words["broken_relations"] == ("fail" if shift else "pass")
+
+
+def test_a_logarithm_of_single_precision_is_computed_again_without_impossible_records() -> None:
+    rng = np.random.default_rng(5)
+
+    def spells(kind: type) -> Table:
+        days = np.ceil(rng.exponential(9, 2_000))
+        logs = np.log(days).astype(kind).astype(float)
+        return Table([numeric("days", days), numeric("logs", logs, decimals=None)])
+
+    training, holdout, made = spells(np.float32), spells(np.float32), spells(np.float64)
+    result = unseen(
+        control_run(training, holdout, (OriginalNumbers(training).written(made),)),
+        training.names,
+    )
+    assert result is not None
+    assert [one.value for one in result.looks if one.key == "impossible_records"] == [0.0]
