@@ -81,12 +81,6 @@ class Relation:
             return f"{_ORDER.sub(lambda match: f' {sign[match[1]]} ', self.text)} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
-    @property
-    def bound(self) -> frozenset[str]:
-        """Variables whose draws it limits: the computed one, or both of an order."""
-        names = Expression.parse(self.text).names if self.key == "forbid" else ()
-        return frozenset({self.name, *names})
-
     def broken(self, table: Table) -> BoolArray:
         """Return the rows that break the relation, shape (n,).
 

@@ -170,20 +170,20 @@ class Context:
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
-        """Relations that all rows keep, without those of variables that are free."""
+        """Relations that all rows keep, without those with a variable that is free."""
         config = self.config
         if config.relations == "none" or config.maker is not None:
             return ()
         free = () if isinstance(config.relations, str) else config.relations.free
-        names = [name for name in self.names if not self.columns.any_faulty([name])]
+        drop = {*free, *(name for name in self.names if self.columns.any_faulty([name]))}
+        names = [name for name in self.names if name not in drop]
         if not names:
             return ()
         table = Table(self.table[name] for name in names)
         joined = RareConfig().to if config.rare is None else config.rare.to
-        drawn = {*free, *(() if config.design is None else (config.design.weight,))}
+        drawn = set[str]() if config.design is None else {config.design.weight}
         if not self.is_panel:
-            relations = find_relations(table, drawn=drawn, joined=joined)
-            return tuple(r for r in relations if r.bound.isdisjoint(free))
+            return find_relations(table, drawn=drawn, joined=joined)
         # rows of one person are no evidence of each other
         first = table.take(np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1)))
         constant = {name for name in names if self.changing.get(name) == 0}
@@ -201,8 +201,7 @@ class Context:
         if apart := broken | changing:
             relations = search(apart=apart)
         every = (*filter(None, formulas), *relations)
-        whole = (r for r in every if r.name in derived or not r.broken(table).any())
-        return tuple(r for r in whole if r.bound.isdisjoint(free))
+        return tuple(r for r in every if r.name in derived or not r.broken(table).any())
 
     def takes_no_part(self, name: str) -> bool:
         """Whether a variable is dropped, an identifier, or the time of careers."""

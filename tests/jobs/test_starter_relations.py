@@ -13,20 +13,26 @@ from scipy.stats import ks_2samp
 
 from synthesizer import Synthesizer, run
 from synthesizer.cli.screen import show_starter
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.encoding import encode
 from synthesizer.data.errors import ConfigError, RuleError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.drawing import draw_allowed
+from synthesizer.engine.registry import Registry
 from synthesizer.jobs.starter import write_starter
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Forbid, Step
-from synthesizer.plan.plan import prepare
+from synthesizer.plan.inputs import Input
+from synthesizer.plan.plan import make_plan, prepare
 from tests.tables import numeric
 
 N = 600
+REGISTRY = Registry.load()
 
 
 @pytest.fixture
@@ -220,6 +226,18 @@ def test_levels_that_no_expression_can_contain_are_no_obstacle(level: str, tmp_p
     frame.to_csv(tmp_path / "d.csv", index=False)
     write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", overwrite=False)
     assert prepare(tmp_path / "d.yaml").relations
+
+
+def test_a_free_variable_is_no_source_of_a_relation() -> None:
+    """Its formula is not turned round, no label follows from it, no blank depends on it."""
+    rng = np.random.default_rng(0)
+    work, x = rng.integers(0, 4, N), rng.integers(1, 60, N)
+    frame = pd.DataFrame({"x": x, "xsq": x**2, "work": [f"w{k}" for k in work], "paid": work > 1})
+    frame["hours"] = np.where(work > 1, rng.integers(1, 40, N), np.nan)
+    config = {"random_key": "none", "relations": {"free": ["xsq", "work"]}}
+    made = make_plan(read_chain_config(config), Input.of(encode(from_pandas(frame))), REGISTRY)
+    assert not {"derived", "follows"} & {step.method for step in made.spec.steps}
+    assert [*made.relations] == ["hours is blank where paid == 'false'"]
 
 
 def test_an_unknown_free_variable_is_refused() -> None:
