@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.code_lists import is_numbering
+from synthesizer.data.codes import GOLDEN
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
@@ -28,6 +29,8 @@ MIN_DISTINCT = 30
 MIN_SINGLE = 8
 """Distinct values of a function of one input."""
 MIN_AGREEMENT = 0.995
+MIN_BROKEN = 10
+"""Fewest expected rows against a relation if the columns were independent."""
 _PROBE_ROWS = 64
 _PROBE_AGREEMENT = 0.8  # the probe has distinct values, where exceptions are frequent
 _MAX_VERIFIED = 10
@@ -156,9 +159,10 @@ def suggest_derivations(
     """Return the expression of each variable that is a function of others.
 
     Forms: k * a + c (for a rounded target, if k and c have few digits);
-    log, log10, sqrt, exp and square of a + c;
+    log, log10, sqrt, exp and square of a + c, the logarithm with a constant where a + c <= 0;
     a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2, where a and b are numeric variables or
     years of dates; days between two dates; a date plus a number of days or hours;
+    a * b, where a is a dummy and b a number, or both are dummies;
     sums, differences and means of several numbers, whose blanks may count as 0.
     Codes, and numbers with few distinct values, may be groups of a number, ``cut(a, ...)``, such as
     deciles and age groups: each group is one range of the number. Rows without the number are all
@@ -201,8 +205,15 @@ def suggest_derivations(
             candidates += _verified(column, inputs, codes, table)
         advance(1)
     groups = tuple(item for item in (*inputs, *codes) if item.name not in drawn)
-    candidates += _grouped(sample, groups, table)
-    candidates = [c for c in candidates if c.target not in drawn]
+    plain = [item for item in groups if item.text == quote_name(item.name) and not item.is_days]
+    plain.sort(key=lambda item: table.names.index(item.name))
+    products = [*_products(plain, table)] if plain else []
+    factors = {(name, c.target) for c in products for name in c.inputs}
+    # a dummy is no group of its product with a number
+    candidates += (
+        c for c in _grouped(sample, groups, table) if (c.target, *c.inputs) not in factors
+    )
+    candidates = [c for c in (*candidates, *products) if c.target not in drawn]
     chosen = _without_cycles(candidates, table)
     needs = {name: Expression.parse(text).names for name, text in chosen.items()}
     single = {c.target for c in candidates if len(c.inputs) == 1}
@@ -427,7 +438,8 @@ def _linear(
     rest = target - slopes[:, None] * values
     residuals = np.abs(rest - _medians(rest)[:, None])
     close = (residuals <= 4 * slack + 1e-6 * np.abs(target)).mean(axis=1) >= _PROBE_AGREEMENT
-    for i in np.flatnonzero(close & (usable.sum(axis=1) >= _PROBE_AGREEMENT * half)):
+    close &= (usable.sum(axis=1) >= _PROBE_AGREEMENT * half) & (slopes != 0)
+    for i in np.flatnonzero(close):
         text = _factor_text(inputs[i], column)
         text = text or _linear_text(inputs[i].text, values[i], target, slack, float(slopes[i]))
         if text is not None:
@@ -460,7 +472,18 @@ def _curved(
                     if c == 0:
                         text = text.replace(f"({shifted}) **", f"{shifted} **")
                     yield _Candidate(column.name, (inputs[i].name,), text)
+                    if text.startswith("log"):
+                        other = _value_below(column, inputs[i].values + c)
+                        text = f"{other} if {shifted} <= 0 else {text}"
+                        yield _Candidate(column.name, (inputs[i].name,), text)
                     break
+
+
+def _value_below(column: Column, numbers: FloatArray) -> str:
+    """Return the value where the logarithm of numbers is undefined, 0 if there is no single one."""
+    values = column.data[column.is_observed & (numbers <= 0)]
+    is_one = len(values) >= _HOLDERS and len(np.unique(values)) == 1
+    return _plain(float(values[0])) if is_one else "0"
 
 
 def _monotone(inputs: list[_Input], values: FloatArray) -> tuple[list[_Input], FloatArray]:
@@ -474,6 +497,46 @@ def _monotone(inputs: list[_Input], values: FloatArray) -> tuple[list[_Input], F
     share = np.abs(np.nansum(ways, axis=1)) / half
     monotone = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
     return [inputs[i] for i in monotone], values[monotone]
+
+
+def _products(items: Sequence[_Input], table: Table) -> Iterator[_Candidate]:
+    """Yield products of a dummy and another dummy or a number, such as interactions.
+
+    They equal the number where the dummy is 1, and are 0 elsewhere.
+    """
+    values = np.stack([item.values for item in items])
+    ones, others = values == 1, np.nan_to_num(values) != 0
+    is_dummy = (ones | (values == 0) | np.isnan(values)).all(axis=1)
+    sizes, mixed = (
+        others.sum(axis=1),
+        values[:, np.argsort(np.arange(values.shape[1], dtype=np.uint64) * GOLDEN)],
+    )
+    for i, item in enumerate(items):
+        rows, n = np.flatnonzero(others[i]), sizes[i]
+        if not _MIN_OTHERS <= n <= values.shape[1] - MIN_BROKEN:
+            continue
+        numbers = _equal_in(rows, values, values[i], np.flatnonzero(sizes >= n + MIN_BROKEN))
+        dummies = _equal_in(rows, values, np.ones(len(values[i])), np.flatnonzero(is_dummy))
+        joint = others[numbers].astype(np.float32) @ ones[dummies].astype(np.float32).T
+        pairs = [(int(numbers[k]), int(dummies[m])) for k, m in np.argwhere(joint == n)]
+        pairs = [
+            (number, dummy)
+            for number, dummy in pairs
+            if (mixed[number] != values[i])[ones[dummy]].sum() >= MIN_BROKEN
+            and (not is_dummy[number] or (number < dummy and sizes[dummy] >= n + MIN_BROKEN))
+        ]
+        inputs = ([items[j] for j in sorted(pair)] for pair in sorted(pairs, key=max))
+        yield from _passing(
+            (_Candidate(item.name, (a.name, b.name), f"{a.text} * {b.text}") for a, b in inputs),
+            table,
+        )
+
+
+def _equal_in(rows: IntArray, values: FloatArray, target: FloatArray, of: IntArray) -> IntArray:
+    """Return which rows of a matrix, among ``of``, equal a target in some columns."""
+    for some in (rows[:_PROBED_FIRST], rows):
+        of = of[(values[np.ix_(of, some)] == target[some]).all(axis=1)]
+    return of
 
 
 def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterator[_Candidate]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from synthesizer.data.codes import GOLDEN, column_values
 from synthesizer.data.derivations import (
     CONSTANT_SUMS,
+    MIN_BROKEN,
     is_plain,
     needed,
     numberings,
@@ -32,8 +33,6 @@ from synthesizer.data.workers import Advance
 
 MIN_ROWS = 50
 """Fewest rows that show a relation."""
-MIN_BROKEN = 10
-"""Fewest expected rows against it if the columns were independent."""
 MIN_SHARE = 0.01
 """Least expected share of rows against an order of numbers (not dates)."""
 MIN_OTHER_SHARE = 0.1

@@ -370,3 +370,46 @@ def test_logarithms_that_were_held_in_single_precision(written):
         logs[::3] *= 1 + 2e-16  # as a text that was read gives them back
     table = Table([column("log", logs, None), column("count", counts)])
     assert suggest_derivations(table) == {"log": "log(count)"}
+
+
+@pytest.mark.parametrize("share", [0.002, 0.02, 0.3])
+@pytest.mark.parametrize(
+    ("below", "text"), [(0.0, "0 if x <= 0 else log(x)"), (np.nan, "log(x)"), (-9.0, "")]
+)
+def test_logarithms_of_numbers_with_0(share, below, text):
+    """The logarithm of 0 may be written as a constant, or blank; of few rows only as 0."""
+    rng = np.random.default_rng(4)
+    x = np.round(rng.gamma(2, 300, 500)) * (np.arange(500) >= 500 * share)
+    with np.errstate(divide="ignore"):
+        logs = np.where(x > 0, np.log(x), below)
+    text = text or f"{-9 if share > 0.01 else 0} if x <= 0 else log(x)"
+    for kind in (np.float32, np.float64):
+        made = column("l", logs.astype(kind).astype(float), None)
+        assert suggest_derivations(Table([made, column("x", x)])) == {"l": text}
+
+
+@pytest.mark.parametrize("has_blanks", [False, True])
+def test_products_with_a_dummy(has_blanks):
+    rng = np.random.default_rng(4)
+    after, high, other = (rng.random(N) < share for share in (0.5, 0.4, 0.9))
+    pay, years = np.round(rng.gamma(2, 300, N)), rng.integers(0, 12, N).astype(float)
+    pay[rng.random(N) < 0.1 * has_blanks] = np.nan
+    columns = [coded("after", after, "01"), coded("high", high, "01"), coded("other", other, "01")]
+    columns += [coded("both", after & high, "01"), column("apay", np.where(after, pay, pay * 0))]
+    columns += [column("pay", pay), column("years", years), column("hyears", high * years)]
+    assert suggest_derivations(Table(columns)) == {
+        "both": "after * high",
+        "apay": "pay * after",
+        "hyears": "high * years",
+    }
+
+
+def test_accidents_and_copies_are_no_products():
+    """A gate of a number that is 0 elsewhere, a dummy in another, a number of one value."""
+    rng = np.random.default_rng(4)
+    works, pay = rng.random(N) < 0.5, np.round(rng.gamma(2, 300, N))
+    rare = [coded(f"d{i}", rng.random(N) < 0.1, "01") for i in range(60)]
+    columns = [coded("works", works, "01"), coded("full", works & (rng.random(N) < 0.6), "01")]
+    columns += [column("pay", works * (pay + 1)), column("three", np.full(N, 3.0)), *rare]
+    derived = suggest_derivations(Table(columns))
+    assert not any("*" in text for text in derived.values())
