@@ -262,15 +262,15 @@ def _of_use(results: CheckFigures) -> Iterator[Evidence]:
     if utility is not None and utility.unlike:
         yield of_codes("utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
-    relations = further.get("broken_relations")
-    if isinstance(relations, BrokenRelations) and relations.n_relations:
-        finding = BROKEN.key, BROKEN.test, BROKEN.finding
-        yield _between(*finding, relations.share, BROKEN_SHARES)
     unseen = further.get("unseen")
     if isinstance(unseen, Unseen):
         yield from _of_unseen(unseen)
     else:
         yield from _of_training(results, further)
+    relations = further.get("broken_relations")
+    if isinstance(relations, BrokenRelations) and relations.n_relations:
+        finding = BROKEN.key, BROKEN.test, BROKEN.finding
+        yield _between(*finding, relations.share, BROKEN_SHARES)
     regressions = further.get("regressions")
     if isinstance(regressions, Regressions) and regressions.rows:
         fresh = regressions.expected_shares[1]
