@@ -215,7 +215,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for sentence in plan.relations:
-        say(f"kept as in all rows: {_short(sentence.removesuffix(' in all rows'))}")
+        say(f"kept as in all rows: {_short(sentence)}")
     for rule, count in _ruled(plan):
         where = _short(rule.condition.text)
         say(f"rule: where {where}, {rule.variable} is set ({plural(count, 'row')})")
@@ -290,9 +290,10 @@ def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
 
 
 def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:
-    """Yield each rule with the number of confidential rows that satisfy its condition."""
+    """Yield each configured rule with the number of rows of the data with its condition."""
     for rule in plan.spec.rules:
-        yield rule, rule.condition.count(plan.table)
+        if rule.is_firm:
+            yield rule, rule.condition.count(plan.table)
 
 
 def show_models(registry: Registry) -> None:

@@ -77,7 +77,7 @@ class Relation:
             return f"{self.name} is {self.value or 'blank'} where {self.text}"
         if self.key == "forbid":
             sign = {"<": ">=", "<=": ">"}
-            return f"{_ORDER.sub(lambda match: f' {sign[match[1]]} ', self.text)} in all rows"
+            return _ORDER.sub(lambda match: f" {sign[match[1]]} ", self.text)
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
     def broken(self, table: Table) -> BoolArray:
@@ -130,7 +130,7 @@ def find_relations(
     >>> variables = {n: Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in names}
     >>> table = Table(Column(variables[n], v.astype(float)) for n, v in names.items())
     >>> [relation.sentence for relation in find_relations(table)]
-    ['last >= first in all rows']
+    ['last >= first']
     """
     is_search = derived is None
     if derived is None:

@@ -30,6 +30,8 @@ class Rule:
 
     condition: Expression
     value: Column
+    is_firm: bool = True
+    """Whether the configuration contains it; not for relations of the data."""
 
     @property
     def variable(self) -> str:

@@ -161,8 +161,7 @@ def plan_rules(
     if context.config.finds_structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
     if relations:
-        words = [text.removesuffix(" in all rows") for text in relations]
-        findings.note("relations_kept", kept=listed(words, 2, "; "))
+        findings.note("relations_kept", kept=listed(relations, 2, "; "))
     return findings.of((tuple(rules + data_rules), (*forbids, *zeros), relations))
 
 
@@ -198,7 +197,7 @@ def _kept_relations(
                     zeros.append(replace(zero, is_firm=False))
         elif not [*chain.setting_problems(name, condition.names)]:
             value = single_value(context.completed[name].variable, relation.value)
-            rule = Rule(condition=condition, value=value)
+            rule = Rule(condition=condition, value=value, is_firm=False)
             rules += [rule, *_rules_of_leads(context, rule)]
         if len(rules) + len(zeros) > count:
             sentences.append(relation.sentence)
@@ -284,7 +283,8 @@ def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
     table, arranged = context.completed, context.arranged
     if (lead := arranged.lead(rule.variable, table)) is not None:
         value = rule.value.renamed(lead)
-        yield Rule(condition=arranged.of_leads(rule.condition, context.table), value=value)
+        condition = arranged.of_leads(rule.condition, context.table)
+        yield replace(rule, condition=condition, value=value)
 
 
 def _forbids(

@@ -75,7 +75,7 @@ class BrokenRelationsCounter:
     >>> counter = BrokenRelationsCounter(stays(0), ["start", "end"])
     >>> counter.add(stays(-30))
     >>> counter.result().rows[0].relation, bool(counter.result().share > 0.3)
-    ('end >= start in all rows', True)
+    ('end >= start', True)
     """
 
     def __init__(self, original: Table, names: Sequence[str]) -> None:

@@ -125,7 +125,7 @@ def _imposed(facts: Facts) -> Imposed:
     in_periods = " in any period" if facts.wide else ""
     return Imposed(
         rules=(
-            *(f"In all records: {text.removesuffix(' in all rows')}." for text in facts.relations),
+            *(f"In all records: {text}." for text in facts.relations),
             *(
                 f"If {rule.condition}, then {values}."
                 for rule in _rules(facts)
