@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,8 @@ from synthesizer.data.derivations import (
 )
 from synthesizer.data.errors import DataError, listed
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.data.workers import Advance
@@ -57,10 +60,10 @@ ONES = ("1", "true", "yes", "t", "y")
 class Relation:
     """A relation that is true in all rows, as an entry of a configuration."""
 
-    key: Literal["derived", "follows", "forbid", "rules"]
-    """A formula, the label or group of a code, an order, or a value under a condition."""
+    key: Literal["derived", "follows", "forbid", "rules", "steps"]
+    """A formula, label or group of a code, order, value under a condition, or constant steps."""
     text: str
-    """Value of the key: an expression, the code, or a condition (of an order: without rows)."""
+    """Value of the key: expression, code, condition (of an order: without rows), or step."""
     name: str
     """The computed variable; in an order the larger one."""
     value: str = ""
@@ -73,6 +76,8 @@ class Relation:
         """The relation in words; that of a set of dummies is the same for all of them."""
         if self.whole:
             return self.whole
+        if self.key == "steps":
+            return f"{self.name} rises by {self.text} in each period"
         if self.key == "rules":
             return f"{self.name} is {self.value or 'blank'} where {self.text}"
         if self.key == "forbid":
@@ -180,6 +185,71 @@ def label_formula(relation: Relation, table: Table) -> Relation | None:
     words = [f"'{name}' if {_where(relation.text, of_label)}" for name, of_label in parts]
     text = " else ".join([*words, f"'{last[0]}'"])
     return Relation("derived", text, relation.name) if len(text) <= MAX_LENGTH else None
+
+
+def relations_of_panel(
+    table: Table,
+    index: PanelIndex,
+    *,
+    drawn: Collection[str] = (),
+    joined: str = "",
+    advance: Advance = lambda _: None,
+) -> tuple[Relation, ...]:
+    """Return the relations of a panel; rows of one person are no evidence of each other.
+
+    See `find_relations`. Also numbers of which each person has one, plus a constant per period.
+    """
+    first = table.take(index.starts)
+    constant = {c.name for c in table.columns if not changers(index, c).any()}
+    derived = suggest_derivations(
+        first.select(n for n in table.names if n in constant), drawn=drawn
+    )
+    derived |= suggest_derivations(table, drawn={*drawn, *constant}, advance=advance)
+    search = partial(find_relations, first, drawn=drawn, joined=joined, derived=derived)
+    # a label that only the first rows keep hides no order, nor does one that changes
+    relations = search()
+    labels = [r for r in relations if r.key == "follows"]
+    broken = {r.name for r in labels if r.broken(table).any()}
+    changing = {r.name for r in labels if r.name not in constant}
+    formulas = [label_formula(r, table) for r in labels if r.name in changing - broken]
+    if apart := broken | changing:
+        relations = search(apart=apart)
+    every = [*filter(None, formulas), *relations]
+    partial_sets = {r.whole for r in every if r.key == "derived" and r.broken(table).any()}
+    every = [_at_most(r) if r.whole and r.whole in partial_sets else r for r in every]
+    lost = [r for r in every if r.name not in derived and r.broken(table).any()]
+    every = [
+        r for r in every if r not in lost and r.whole not in {one.whole or None for one in lost}
+    ]
+    computed = {*drawn, *(r.name for r in every if r.key in ("derived", "follows"))}
+    return (*every, *(_steps(table.select(n for n in table.names if n not in computed), index)))
+
+
+def _at_most(relation: Relation) -> Relation:
+    """Return the relation of a set of dummies of which at most one is 1, not always one."""
+    words = relation.whole.replace("exactly", "at most", 1)
+    if relation.key == "rules":
+        return replace(relation, whole=words)
+    zero, others = relation.text.rpartition(" else ")[0].split(" if ", 1)
+    return Relation("rules", others, relation.name, zero.strip("'"), words)
+
+
+def _steps(table: Table, index: PanelIndex) -> Iterator[Relation]:
+    """Yield the numbers that rise by the same amount per period in all rows of all persons."""
+    for column in table.columns:
+        numbers = np.where(column.is_observed, column.data, np.nan)
+        rises = np.diff(numbers, prepend=np.nan)
+        rows = np.flatnonzero(~index.is_first & ~np.isnan(rises))
+        if (
+            column.variable.kind is not Kind.NUMERIC
+            or len(np.unique(index.person[rows])) < MIN_ROWS
+        ):
+            continue
+        rate = float(f"{np.median(rises[rows] / index.elapsed[rows]):.9g}")
+        start = numbers - rate * index.times[index.period]
+        spread = np.fmax.reduceat(start, index.starts) - np.fmin.reduceat(start, index.starts)
+        if rate > 0 and not (spread > 1e-6 * rate).any():
+            yield Relation("steps", f"{rate:.9g}", column.name)
 
 
 def _share_orders(name: str, text: str, names: Collection[str]) -> Iterator[Relation]:

@@ -71,12 +71,13 @@ ROLES: Mapping[str, str] = {
     "follows": "follows",
     "career": "career",
     "unchanging": "time_invariant",
+    "growing": "advance",
     "rare": "mostly_constant",
     "changing": "lag_one",
     "even": "constant",
 }
 """Models by role: first variable, ``keep``, ``derived``, ``follows``; in a panel the careers, and
-variables that no, few or many persons change; equal weights."""
+variables that no, few or many persons change, or that grow with time; equal weights."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, RareConfig, VariableConfig
-from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
 from synthesizer.data.plugins import arranging_keys
-from synthesizer.data.relations import Relation, find_relations, label_formula
+from synthesizer.data.relations import Relation, find_relations, relations_of_panel
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -175,8 +174,11 @@ class Context:
         if config.relations == "none" or config.maker is not None:
             return ()
         free = () if isinstance(config.relations, str) else config.relations.free
-        drop = {*free, *(name for name in self.names if self.columns.any_faulty([name]))}
-        names = [name for name in self.names if name not in drop]
+        usable = {n for n in self.names if n not in free and not self.columns.any_faulty([n])}
+        listed = [self.listed(entry) for entry in config.visit_sequence or ()]
+        # in the order of draws, which decides what follows from what
+        names = [n for n in dict.fromkeys((*config.keep, *listed, *self.names)) if n in usable]
+        names.sort(key=lambda name: self.changing.get(name, 0) > 0)
         if not names:
             return ()
         table = Table(self.table[name] for name in names)
@@ -184,24 +186,17 @@ class Context:
         drawn = set[str]() if config.design is None else {config.design.weight}
         if not self.is_panel:
             return find_relations(table, drawn=drawn, joined=joined)
-        # rows of one person are no evidence of each other
-        first = table.take(np.flatnonzero(np.diff(panel_of(self.table).index.person, prepend=-1)))
-        constant = {name for name in names if self.changing.get(name) == 0}
-        derived = suggest_derivations(
-            first.select(name for name in names if name in constant), drawn=drawn
-        )
-        derived |= suggest_derivations(table, drawn=drawn | constant)
-        search = partial(find_relations, first, drawn=drawn, joined=joined, derived=derived)
-        # a label that only the first rows keep hides no order, nor does one that changes
-        relations = search()
-        labels = [r for r in relations if r.key == "follows"]
-        broken = {r.name for r in labels if r.broken(table).any()}
-        changing = {r.name for r in labels if r.name not in constant}
-        formulas = [label_formula(r, table) for r in labels if r.name in changing - broken]
-        if apart := broken | changing:
-            relations = search(apart=apart)
-        every = (*filter(None, formulas), *relations)
-        return tuple(r for r in every if r.name in derived or not r.broken(table).any())
+        return relations_of_panel(table, panel_of(self.table).index, drawn=drawn, joined=joined)
+
+    @cached_property
+    def steps(self) -> Mapping[str, float]:
+        """Change per period of numbers that change alike in all rows of a panel."""
+        if self.config.panel is None:
+            return {}
+        named = {self.listed(entry) for entry in self.config.visit_sequence or ()}
+        named |= {name for rule in self.config.rules for name in rule.then}
+        steps = (r for r in self.relations if r.key == "steps" and r.name not in named)
+        return {relation.name: float(relation.text) for relation in steps}
 
     def takes_no_part(self, name: str) -> bool:
         """Whether a variable is dropped, an identifier, or the time of careers."""

@@ -46,6 +46,8 @@ class ChainOrder:
     """Variables of a panel that are drawn once for each person."""
     personal: frozenset[str] = frozenset()
     """All variables with one value for each person."""
+    stepping: frozenset[str] = frozenset()
+    """Numbers of a panel that change by a constant."""
     rare: frozenset[str] = frozenset()
     """Panel variables for which a change is drawn before the values."""
     computed: Mapping[str, Expression] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class ChainOrder:
             following=frozenset(frame.derived),
             single=frozenset(s.variable for s in steps if s.model.abilities.person),
             personal=frozenset(personal),
+            stepping=frozenset(s.variable for s in steps if s.method == ROLES["growing"]),
             rare=frozenset(s.variable for s in steps if s.method == ROLES["rare"]),
             computed={
                 s.variable: s.model.parsed
@@ -152,7 +155,7 @@ def plan_rules(
     """
     table, findings = context.completed, Findings()
     rules = _rules(context, chain, findings.problems)
-    data_rules, data_zeros, relations = _kept_relations(context, chain)
+    data_rules, data_zeros, relations = findings.add(_kept_relations(context, chain))
     forbids = _forbids(context, chain, findings.problems, data_zeros)
     findings.problems += _contradictions(rules, forbids, table)
     zeros = _listed_zeros(context, chain, findings.problems)
@@ -167,12 +170,14 @@ def plan_rules(
 
 def _kept_relations(
     context: Context, chain: ChainOrder
-) -> tuple[list[Rule], list[Forbid], tuple[str, ...]]:
+) -> Draft[tuple[list[Rule], list[Forbid], tuple[str, ...]]]:
     """Return rules and zeros of the orders, dummies and blanks of the data, where they can be.
 
     Variables that a rule, a forbidden condition or structural zeros relate already have no others.
+    Relations that the chain cannot keep are noted.
     """
     rules, zeros, sentences = list[Rule](), list[Forbid](), list[str]()
+    findings, dropped = Findings(), list[str]()
     lost = {r.whole for r in context.relations if r.key == "derived"} - {
         r.whole for r in context.relations if r.key == "derived" and r.name in chain.computed
     }
@@ -199,12 +204,18 @@ def _kept_relations(
             value = single_value(context.completed[name].variable, relation.value)
             rule = Rule(condition=condition, value=value, is_firm=False)
             rules += [rule, *_rules_of_leads(context, rule)]
-        if len(rules) + len(zeros) > count:
+        if len(rules) + len(zeros) > count or names <= set(context.config.keep):
             sentences.append(relation.sentence)
         else:
             lost.add(relation.whole)
+            dropped.append(relation.sentence)
     lost.discard("")
-    return rules, zeros, tuple(dict.fromkeys(text for text in sentences if text not in lost))
+    if dropped:
+        findings.note("relations_dropped", dropped=listed([*dict.fromkeys(dropped)], 2, "; "))
+    steps = (r for r in context.relations if r.key == "steps" and r.name in chain.stepping)
+    sentences += (relation.sentence for relation in steps)
+    kept = tuple(dict.fromkeys(text for text in sentences if text not in lost))
+    return findings.of((rules, zeros, kept))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:

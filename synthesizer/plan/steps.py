@@ -403,8 +403,12 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
             is_configured=method.is_configured,
         )
     share = context.changing[name]
+    base = {"model": method.name, **method.options}
+    if name in context.steps and not method.is_configured:
+        options = {"base": base, "rate": context.steps[name]}
+        return Method(roles["growing"], options, is_configured=False)
     role = "unchanging" if share == 0 else "rare" if share <= MAX_SHARE_OF_CHANGERS else "changing"
-    options: dict[str, Any] = {"base": {"model": method.name, **method.options}}
+    options = {"base": base}
     if share > 0:
         options |= context.arranged.options(name, context.table)
     return Method(roles[role], options, is_configured=method.is_configured)

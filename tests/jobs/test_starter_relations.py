@@ -146,6 +146,22 @@ def test_relations_of_a_panel_hold_in_rows_and_persons() -> None:
     assert set(zip(drawn["town"], drawn["county"], strict=True)) <= labels
 
 
+def test_numbers_that_step_by_a_constant_do_so_in_synthetic_persons() -> None:
+    """Experience and its square, with absent years; not where a rule sets it, or it is free."""
+    data = panel()
+    data["exper"] += np.random.default_rng(1).integers(0, 20, 150)[data["person"]]
+    data["expersq"] = data["exper"] ** 2
+    data = data.sample(frac=0.8, random_state=1).sort_values(["person", "year"])
+    options: dict[str, Any] = {"rows": 150, "panel": {"person": "person", "time": "year"}}
+    drawn = drawn_from(data, **options)
+    years = drawn["year"] - drawn.groupby("person")["year"].transform("first")
+    assert (drawn["exper"] - years == drawn.groupby("person")["exper"].transform("first")).all()
+    assert (drawn["expersq"] == drawn["exper"] ** 2).all()
+    assert abs(drawn["exper"].mean() - data["exper"].mean()) < 2
+    free = drawn_from(data, **options, relations={"free": ["exper"]})
+    assert free.groupby("person")["exper"].diff().dropna().ne(free["year"].diff()).any()
+
+
 def test_few_persons_are_no_evidence_of_a_relation(tmp_path: Path) -> None:
     panel(n_persons=20, n_years=60).to_csv(tmp_path / "d.csv", index=False)
     config = {
@@ -238,6 +254,30 @@ def test_a_free_variable_is_no_source_of_a_relation() -> None:
     made = make_plan(read_chain_config(config), Input.of(encode(from_pandas(frame))), REGISTRY)
     assert not {"derived", "follows"} & {step.method for step in made.spec.steps}
     assert [*made.relations] == ["hours is blank where paid == 'false'"]
+
+
+@pytest.mark.parametrize("n_dummies", [4, 5])
+@pytest.mark.parametrize("first", [["d3", "d2", "d1", "d0"], ["d3", "d1"], []])
+def test_dummies_are_kept_in_any_order_of_draws(n_dummies: int, first: list[str]) -> None:
+    kind = np.random.default_rng(0).integers(0, 5, N)
+    frame = pd.DataFrame({f"d{k}": (kind == k) * 1 for k in range(n_dummies)})
+    drawn = drawn_from(frame, N, **({"visit_sequence": first} if first else {"keep": ["d2"]}))
+    counts = set(drawn.astype(int).sum(axis=1)) if first else {1}
+    assert counts == ({1} if n_dummies == 5 or not first else {0, 1})
+
+
+def test_a_relation_that_no_draw_can_keep_is_noted(tmp_path: Path) -> None:
+    data = panel(n_persons=150)
+    data["trade3"] = data.groupby("person")["trade3"].transform("first")
+    data.loc[data["trade3"] == 1, ["trade0", "trade1", "trade2"]] = 0
+    data.to_csv(tmp_path / "d.csv", index=False)
+    config = {"data": {"path": tmp_path / "d.csv"}, "panel": {"person": "person", "time": "year"}}
+    kept = "at most one of trade3, trade0, trade1, trade2 is 1"
+    assert kept in prepare(config).relations
+    plan = prepare(config | {"visit_sequence": ["year", "trade0", "trade1"]})
+    assert not any("trade" in sentence for sentence in plan.relations)
+    assert any(note.startswith(f"not kept, although all rows of the data keep it: {kept}")
+               for note in plan.notes)  # fmt: skip
 
 
 def test_an_unknown_free_variable_is_refused() -> None:
