@@ -23,22 +23,28 @@ from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.formats import beside, foreign_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
-from synthesizer.data.panel.arrangement import Arranging
+from synthesizer.data.panel.arrangement import Arrangement, Arranging
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.panel.view import follows
 from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
+from synthesizer.data.relations import (
+    Relation,
+    codes_among_numbers,
+    find_relations,
+    relations_of_panel,
+)
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, WholeSource, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.data.workers import Listener, Phases, silent
+from synthesizer.data.workers import Advance, Listener, Phases, silent
 from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import hints_of, of_periods, repeated_hint
 from synthesizer.measures.risk.suggest import Suggestion, suggest
+from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.dependents import suggest_pair
 from synthesizer.plan.inputs import declarations, read_to_describe
@@ -55,6 +61,8 @@ class Reading:
     """The encoded columns."""
     rare: RareLevels
     """The grouping of rare levels in a run."""
+    arrangement: Arrangement
+    """How rows are grouped into units."""
     units: Table
     """One row for each unit, used to suggest keys and target."""
     wide: Mapping[str, tuple[str, ...]]
@@ -250,6 +258,7 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
             fixed=panel.absent,
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
         ),
+        arrangement=arrangement,
         units=arrangement.viewed(modelled),
         zeros=structural_zeros(searched, triples=False, work=QUICK_WORK).zeros,
         wide=wide,
@@ -347,12 +356,9 @@ def make_starter(
     looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
-    if not options.has_form:
+    if options.panel is not None or not options.has_form:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            design = options.config.design
-            drawn = () if design is None else (design.weight,)
-            joined = reading.rare.to
-            relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
+            relations = _relations(reading, grouped, options, advance)
     units = reading.units if options.has_form else grouped
     scenario = _scenario(reading, units, options)
     layout = list(_layout(options.file, detected))
@@ -379,7 +385,7 @@ def make_starter(
             for key, value in options.sections.items()
             if key != by or not lines
         ],
-        variables=list(_entries(reading, codebook, relations)),
+        variables=list(_entries(reading, codebook, () if options.has_form else relations)),
         survival=_survival(reading.table) if options.panel is None else None,
         zeros=_zeros(reading.zeros),
         dropped=reading.roles.dropped,
@@ -408,6 +414,21 @@ def make_starter(
         ),
         relations=relations,
     )
+
+
+def _relations(
+    reading: Reading, grouped: Table, options: StarterOptions, advance: Advance
+) -> tuple[Relation, ...]:
+    """Return the relations of all rows; those of a panel are between its variables."""
+    design, panel = options.config.design, options.form
+    drawn = () if design is None else (design.weight,)
+    if options.panel is None:
+        return find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
+    modelled = panel_of(reading.arrangement.modelled(grouped))
+    outside = {panel.person, panel.time if panel.career else None}
+    names = [v.name for v in modelled.schema if v.kind is not Kind.ID and v.name not in outside]
+    table, index = Table(modelled[name] for name in names), modelled.index
+    return relations_of_panel(table, index, drawn=drawn, joined=reading.rare.to, advance=advance)
 
 
 def _rendered(**facts: Any) -> str:

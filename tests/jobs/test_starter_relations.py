@@ -23,7 +23,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.drawing import draw_allowed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.starter import write_starter
+from synthesizer.jobs.starter import panel_config, write_starter
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Forbid, Step
@@ -160,6 +160,29 @@ def test_numbers_that_step_by_a_constant_do_so_in_synthetic_persons() -> None:
     assert abs(drawn["exper"].mean() - data["exper"].mean()) < 2
     free = drawn_from(data, **options, relations={"free": ["exper"]})
     assert free.groupby("person")["exper"].diff().dropna().ne(free["year"].diff()).any()
+
+
+@pytest.mark.parametrize("form", ["long", "wide"])
+def test_init_lists_the_relations_of_a_panel(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, options = panel(), panel_config(person="person", time="year")
+    if form == "wide":
+        wide = data.pivot_table(index="person", columns="year", values=["exper", "low", "high"])
+        wide.columns = [f"{name}{year}" for name, year in wide.columns]
+        data = wide.reset_index(drop=True)
+        options = panel_config(wide=[f"{n}={n}2000..{n}2004" for n in ("exper", "low", "high")])
+    data.to_csv(tmp_path / "d.csv", index=False)
+    show_starter(
+        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", panel=options, overwrite=False)
+    )
+    printed, plan = capsys.readouterr().out, prepare(tmp_path / "d.yaml")
+    listed = [line[2:] for line in printed.splitlines() if line.startswith("  ")]
+    assert {*plan.relations} <= {*listed}
+    assert (
+        "expersq = exper ** 2" if form == "long" else "exper rises by 1 in each period"
+    ) in listed
+    assert all(f"\n#   {line}\n" in (tmp_path / "d.yaml").read_text() for line in listed[-3:])
 
 
 def test_few_persons_are_no_evidence_of_a_relation(tmp_path: Path) -> None:
