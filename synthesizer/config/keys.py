@@ -386,6 +386,13 @@ class RelationsConfig(Part):
     free: Names = Field(min_length=1, description="variables that are drawn without relations")
 
 
+def _known_relations(value: object) -> object:
+    """Return a valid value; YAML reads off and no as false."""
+    if value not in ("auto", "none") and not isinstance(value, Mapping | RelationsConfig):
+        raise ValueError("must be auto, none or {free: [NAME]}; to keep no relations, write none")
+    return value
+
+
 class RareConfig(Part):
     """Grouping of rare levels in the confidential data, before any fit."""
 
@@ -580,7 +587,9 @@ class _ChainConfig(Part):
         (), description="values that are certain under a condition; conditions that always hold"
     )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
-    relations: Literal["auto", "none"] | RelationsConfig = Field(
+    relations: Annotated[
+        Literal["auto", "none"] | RelationsConfig, BeforeValidator(_known_relations)
+    ] = Field(
         "auto",
         description="auto: synthetic rows keep relations that all rows of the data keep: formulas, "
         "labels of codes, orders, dummies, blanks; none: only configured ones; {free: [NAME]}: not "

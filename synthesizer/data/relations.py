@@ -85,6 +85,13 @@ class Relation:
             return _ORDER.sub(lambda match: f" {sign[match[1]]} ", self.text)
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
 
+    @property
+    def names(self) -> frozenset[str]:
+        """All its variables."""
+        if self.key in ("follows", "steps"):
+            return frozenset({self.name, *([self.text] if self.key == "follows" else [])})
+        return frozenset({self.name, *Expression.parse(self.text).names})
+
     def broken(self, table: Table) -> BoolArray:
         """Return the rows that break the relation, shape (n,).
 

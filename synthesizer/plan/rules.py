@@ -185,8 +185,7 @@ def _kept_relations(
     named |= {name for names in context.config.structural_zero_lists for name in names}
     related = [{context.arrangement.about(n) for n in names} for names in named_together(context)]
     for relation in (r for r in context.relations if r.key in ("rules", "forbid")):
-        condition, name = Expression.parse(relation.text), relation.name
-        names = condition.names | {name}
+        condition, name, names = Expression.parse(relation.text), relation.name, relation.names
         if (
             not names <= set(chain.order)
             or any(names <= other for other in related)

@@ -332,7 +332,7 @@ def _before_careers(
     ]
     together = [set(names) for names in named_together(context)]
     rows = [r for r in context.relations if r.key in ("forbid", "rules")]
-    together += [{*Expression.parse(r.text).names, r.name} for r in rows]
+    together += [{*r.names} for r in rows]
     while torn := [names for names in together if 0 < len(names & set(first)) < len(names)]:
         first = [name for name in first if name not in torn[0]]
     return first

@@ -8,6 +8,7 @@ import numpy as np
 
 from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig
 from synthesizer.data.after import NO_CURE, After, blank_code
+from synthesizer.data.errors import listed
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import rounded
@@ -122,10 +123,17 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
     changed = {*after.round, *after.bottom_code, *after.top_code}
     variables = context.config.variables.items()
     methods = {name: f"~{one.derived}" if one.derived else one.method for name, one in variables}
+    noted = set[str]()
     for step, method in {**methods, **context.config.named_methods}.items():
         text = method[1:].strip() if method and method.startswith("~") else ""
         if step not in changed and (inputs := sorted(changed & {*_names(text)})):
+            noted.add(step)
             yield note("computed_before_steps", step=step, inputs=", ".join(inputs))
+    changed |= {*(() if after.blank_rare is None else after.blank_rare.variables)}
+    relations = (r for r in context.relations if r.name not in noted)
+    broken = [r.sentence for r in relations if not changed.isdisjoint(r.names)]
+    if broken:
+        yield note("relations_before_steps", broken=listed([*dict.fromkeys(broken)], 5, "; "))
 
 
 def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from synthesizer.config.reading import read_chain_config, read_config
@@ -149,6 +150,26 @@ def test_what_is_computed_before_numbers_are_rounded_is_noted(options: dict[str,
     double = numeric("double", TABLE["age"].data * 2)
     made = plan(Table([*TABLE.columns, double]), after={"round": {"age": 5}}, **options)
     assert sum("double" in note and "age" in note for note in made.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "sentence"),
+    [
+        ({"top_code": {"high": 60}}, "high >= low"),
+        ({"round": {"age": 5}}, "twice = 2 * age"),
+        ({"blank_rare": {"variables": ["town"]}}, "county follows from town"),
+        ({"bottom_code": {"other": 3}}, ""),
+    ],
+)
+def test_steps_after_the_synthesis_that_may_break_a_relation_are_noted(after, sentence) -> None:
+    rng = np.random.default_rng(1)
+    low, town, age = rng.integers(0, 90, 200), rng.integers(0, 12, 200), rng.integers(0, 70, 200)
+    high = numeric("high", low + rng.integers(0, 9, 200))
+    columns = [numeric("low", low), high, numeric("age", age), numeric("twice", 2 * age)]
+    columns += [coded("town", town, "abcdefghijkl"), coded("county", town // 4, "xyz")]
+    made = plan(Table([*columns, numeric("other", rng.integers(0, 9, 200))]), after=after)
+    notes = [note for note in made.notes if note.startswith("after: changes variables")]
+    assert [sentence in note for note in notes] == [True] * bool(sentence)
 
 
 def test_kept_variables_come_first_and_others_as_named_by_name_or_position() -> None:
