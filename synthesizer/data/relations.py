@@ -114,6 +114,16 @@ class Relation:
 
 
 _ORDER = re.compile(r" (<=?) ")
+_WORD = re.compile(r"[A-Z]?[a-z\d]{2,}|[A-Z\d]{3,}")
+"""Words of names such as start_date and startDate."""
+_TIME = re.compile(
+    r"^(age|time|exper|tenure|senior|durat)|(^|[^a-z])(y(ea)?rs?|months?|weeks?|days?)|yrs$", re.I
+)
+"""Words that name an age or a duration."""
+MAX_NEAR, MIN_NEAR = 0.05, 0.05
+"""Share of the range of a gap near the limit of an order, and least share of rows with one."""
+MIN_OVERLAP = 0.5
+"""Least common part of two ranges that have one unit."""
 
 
 def find_relations(
@@ -547,8 +557,41 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
             for j in candidates:
                 share = MIN_SHARE if forms[i] == forms[j] else MIN_OTHER_SHARE
                 share = 0.0 if is_date else share
-                if not (every[i] > every[j]).any() and _is_no_accident(every[i], every[j], share):
+                if (
+                    not (every[i] > every[j]).any()
+                    and _is_no_accident(every[i], every[j], share)
+                    and (is_date or _share_a_scale(low, names[j], every[i], every[j]))
+                ):
                     yield low, names[j], _are_apart(every[i], every[j])
+
+
+def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatArray) -> bool:
+    """Whether two ordered numbers seem to have one unit, such as a minimum and a maximum.
+
+    Their names have a common word or both name a time, many rows are near the limit, or the ranges
+    overlap by half. A number that is the group of the other one, such as a district, has no order.
+    """
+    both = ~(np.isnan(low) | np.isnan(high))
+    low, high = low[both], high[both]
+    if _is_group(low, high) or _is_group(high, low):
+        return False
+    words, others = (_WORD.findall(name) for name in (low_name, high_name))
+    pairs = [(one.lower(), other.lower()) for one in words for other in others]
+    if any(one[:3] == other[:3] or one[-3:] == other[-3:] for one, other in pairs):
+        return True
+    if all(any(map(_TIME.search, part)) for part in (words, others)):
+        return True
+    near = MAX_NEAR * float(np.quantile(high, 0.9) - np.quantile(low, 0.1))
+    overlap = min(high.max(), low.max()) - max(high.min(), low.min())
+    span = max(high.max(), low.max()) - min(high.min(), low.min())
+    return bool((high - low <= near).mean() >= MIN_NEAR or overlap >= MIN_OVERLAP * span)
+
+
+def _is_group(group: FloatArray, number: FloatArray) -> bool:
+    """Whether all rows with a number have the same group, and numbers have several rows."""
+    order = np.lexsort((group, number))
+    is_same = np.diff(number[order]) == 0
+    return bool(is_same.mean() >= 1 - 1 / MIN_HOLDERS and not np.diff(group[order])[is_same].any())
 
 
 def _is_whole(column: Column) -> bool:

