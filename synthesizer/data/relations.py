@@ -581,10 +581,10 @@ def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatAr
         return True
     if all(any(map(_TIME.search, part)) for part in (words, others)):
         return True
-    near = MAX_NEAR * float(np.quantile(high, 0.9) - np.quantile(low, 0.1))
+    gap = MAX_NEAR * float(np.quantile(high, 0.9) - np.quantile(low, 0.1))
     overlap = min(high.max(), low.max()) - max(high.min(), low.min())
     span = max(high.max(), low.max()) - min(high.min(), low.min())
-    return bool((high - low <= near).mean() >= MIN_NEAR or overlap >= MIN_OVERLAP * span)
+    return bool((high - low <= gap).mean() >= MIN_NEAR or overlap >= MIN_OVERLAP * span)
 
 
 def _is_group(group: FloatArray, number: FloatArray) -> bool:

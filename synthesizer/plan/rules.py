@@ -213,8 +213,8 @@ def _kept_relations(
         findings.note("relations_dropped", dropped=listed([*dict.fromkeys(dropped)], 2, "; "))
     steps = (r for r in context.relations if r.key == "steps" and r.name in chain.stepping)
     sentences += (relation.sentence for relation in steps)
-    kept = tuple(dict.fromkeys(text for text in sentences if text not in lost))
-    return findings.of((rules, zeros, kept))
+    words = tuple(dict.fromkeys(text for text in sentences if text not in lost))
+    return findings.of((rules, zeros, words))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:

