@@ -7,7 +7,7 @@ set -euo pipefail
 venv="$1"
 extras="$2"
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-stamp="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum) $extras $root"
+stamp="$(cat "$root/pyproject.toml" "$root/constraints.txt" "$root"/synthesizer/models/kit/kernels.c | cksum) $extras $root"
 
 find_python() {
   local name

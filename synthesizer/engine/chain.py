@@ -29,7 +29,7 @@ from synthesizer.data.workers import load_blas, one_blas_thread
 from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_strata
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
-from synthesizer.models.kit.predictors import Float32Array
+from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros
 from synthesizer.models.step import (
     FittedStep,

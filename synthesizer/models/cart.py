@@ -16,7 +16,7 @@ from synthesizer.models.kit import trees
 from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
 from synthesizer.models.kit.line import LinearRelation
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
-from synthesizer.models.kit.predictors import Encoding
+from synthesizer.models.kit.predictors import Encoding, Response
 from synthesizer.models.kit.regression import observed_column
 from synthesizer.models.kit.regression_leaves import RegressionLeaves
 
@@ -268,17 +268,18 @@ class Cart(trees.TreeOptions):
             target = line.rest(predictors, target)
             residuals = self.safe_numbers(predictors, target)
             line = replace(line, residuals=residuals and residuals.without_far_tails())
-        response = trees.centred_response(target, rng)
-        encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
+        response = Response.of(target, rng)
+        encoding, matrix, bins = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         rows = self.structure_rows(len(target), rng)
-        tree, order = trees.grow(matrix, target, response, self, rows=rows, rng=rng)
+        tree, of_rows = trees.grow(matrix, bins, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         if not self.leaf_regression:
-            leaves = trees.Leaves(tree, target.take(order), weights)
+            donors = target.take(trees.donors_of(target, of_rows))
+            leaves = trees.Leaves(tree, donors, weights)
             return FittedCart(target.variable, encoding, leaves, trees.Drawing.of(self), numbers)
         adjusted = RegressionLeaves.fit(
             tree,
-            matrix,
+            of_rows,
             predictors,
             target,
             min_effective_rows=self.min_effective_rows,

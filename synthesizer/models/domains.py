@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from synthesizer.data.codes import Combinations, column_values
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
-from synthesizer.models.kit.numerics import drawn_classes, even_uniform
-from synthesizer.models.kit.predictors import Float32Array
+from synthesizer.models.kit.kernels import Float32Array, drawn_classes
+from synthesizer.models.kit.numerics import even_uniform
 
 Mask = Callable[[IntArray], BoolArray]
 """Returns the allowed codes of the rows at some positions, shape (k, n_codes)."""

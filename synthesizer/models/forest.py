@@ -13,13 +13,13 @@ from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
-from synthesizer.models.kit.predictors import Encoding
+from synthesizer.models.kit.predictors import Encoding, Response
 from synthesizer.models.kit.trees import (
     Drawing,
     Leaves,
     TreeOptions,
-    centred_response,
     check_features,
+    donors_of,
     grow,
 )
 
@@ -75,8 +75,8 @@ class Ensemble(TreeOptions):
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; all leaves contain all donors; see `ConditionalModel.fit`."""
-        response = centred_response(target, rng)
-        encoding, matrix = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
+        response = Response.of(target, rng)
+        encoding, matrix, bins = Encoding.fit(predictors, response, prior=self.prior, rng=rng)
         n = len(target)
         weights = rng.standard_exponential(n) if self.proper else None
         trees = []
@@ -84,7 +84,8 @@ class Ensemble(TreeOptions):
             sample = self.structure_rows(n, rng)
             pool = np.arange(n) if sample is None else sample
             rows = pool[rng.integers(len(pool), size=len(pool))]
-            tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
+            tree, leaves = grow(matrix, bins, response, self, rows=rows, rng=rng)
+            order = donors_of(target, leaves)
             donor_weights = None if weights is None else weights[order]
             trees.append(Leaves(tree, target.take(order), donor_weights))
         numbers = self.safe_numbers(predictors, target)

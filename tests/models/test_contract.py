@@ -110,4 +110,5 @@ def test_draws_are_distributed_as_what_was_fitted(name):
             high = case.predictors["p_number"].data > 50
             for side in (high, ~high):
                 drawn_there = together.take(np.tile(side, 4))
-                assert apart(drawn_there, case.target.take(side)) < 0.2
+                most = 0.3 if name == "forest" else 0.2  # few candidates for a split
+                assert apart(drawn_there, case.target.take(side)) < most

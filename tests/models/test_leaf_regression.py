@@ -46,7 +46,7 @@ def test_weak_gaps_are_kept(kind: str) -> None:
             drawn = fitted.sample(table, rng=np.random.default_rng(2))
             actual.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / original)
     assert np.mean(lost) < 0.6
-    assert np.mean(remaining) == pytest.approx(1.0, abs=0.17)
+    assert np.mean(remaining) == pytest.approx(1.0, abs=0.3)  # standard error 0.08
 
 
 @pytest.mark.parametrize("n", [61, 79, 120])

@@ -10,7 +10,7 @@ from synthesizer.data.table import Table
 from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.predictors import chance_prior
+from synthesizer.models.kit.predictors import Response, chance_prior
 from tests.tables import coded, numeric
 
 ROWS, LEVELS = 3000, 300
@@ -111,6 +111,7 @@ def test_levels_that_differ_by_chance_are_drawn_to_the_mean_and_others_are_not()
     codes = np.repeat(np.arange(100, dtype=np.int32), 20)
     noise = rng.normal(size=(2000, 1))
     effects = rng.normal(size=100)[codes][:, None]
-    assert chance_prior(codes, 100, noise - noise.mean()) > 50
+    assert chance_prior(codes, 100, Response.of_numbers(noise - noise.mean())) > 50
     both = noise + effects
-    assert chance_prior(codes, 100, both - both.mean()) == pytest.approx(1, rel=0.3)
+    prior = chance_prior(codes, 100, Response.of_numbers(both - both.mean()))
+    assert prior == pytest.approx(1, rel=0.3)

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
-from synthesizer.models.kit.predictors import Encoding, level_scores
-from synthesizer.models.kit.trees import Drawing, Leaves, Tree, centred_response
+from synthesizer.models.kit.predictors import Bins, Encoding, Response, level_scores
+from synthesizer.models.kit.trees import Drawing, Leaves, Tree
 from tests.models.fits import coded, numeric
 
 N = 2000
@@ -91,20 +91,49 @@ def test_broken_arrays_are_refused(change):
         tree_of(**good | change)
 
 
+def rows_of(response):
+    """Return the rows of a response, shape (n, d), by single directions."""
+    d = response.sums(np.zeros(len(response), dtype=np.int32), 1).shape[1]
+    return np.column_stack([response.along(axis) for axis in np.eye(d)])
+
+
 def test_responses_are_centred_ranks_or_levels():
-    ranks = centred_response(numeric("y", [5.0, 70.0, 5.0, 9.0]), rng())
-    assert ranks.tolist() == [[-1.0], [1.5], [-1.0], [0.5]]
-    two = centred_response(coded("y", [4, 1, 1, 1], 6), rng())
-    assert two.tolist() == [[0.75], [-0.25], [-0.25], [-0.25]]
+    ranks = Response.of(numeric("y", [5.0, 70.0, 5.0, 9.0]), rng())
+    assert rows_of(ranks).tolist() == [[-1.0], [1.5], [-1.0], [0.5]]
+    assert ranks.whole_numbers[0].tolist() == [[-2], [3], [-2], [1]]
+    two = Response.of(coded("y", [4, 1, 1, 1], 6), rng())
+    assert rows_of(two).tolist() == [[0.75], [-0.25], [-0.25], [-0.25]]
     codes = np.array([2, 0, 4, 4])
-    assert (centred_response(coded("y", codes, 5), rng()) * 4).tolist() == [
-        [-1, 3, -2], [3, -1, -2], [-1, -1, 2], [-1, -1, 2]
-    ]  # fmt: skip
+    three = Response.of(coded("y", codes, 5), rng())
+    assert (rows_of(three) * 4).tolist() == [[-1, 3, -2], [3, -1, -2], [-1, -1, 2], [-1, -1, 2]]
+    assert three.whole_numbers[0].tolist() == [1, 0, 2, 2]
+    assert three.sums(np.array([0, 1, 1, 1]), 2).tolist() == [
+        [-0.25, 0.75, -0.5],
+        [0.25, -0.75, 0.5],
+    ]
+    assert three.squares == pytest.approx((rows_of(three) ** 2).sum())
     few, many = (np.repeat(np.arange(n), 3) for n in (39, 40))
-    assert centred_response(coded("y", few, 50), rng()).shape == (117, 39)
-    projected = centred_response(coded("y", many, 50), rng(3))
+    assert rows_of(Response.of(coded("y", few, 50), rng())).shape == (117, 39)
+    projected = rows_of(Response.of(coded("y", many, 50), rng(3)))
     expected = rng(3).standard_normal((40, projected.shape[1]))[many]
     np.testing.assert_allclose(projected, expected - expected.mean(axis=0))
+
+
+def test_bins_are_distinct_values_or_groups_of_similar_size():
+    few = Bins.of(np.array([2.5, -1, 2.5, 0], dtype=np.float32))
+    assert few.codes.tolist() == [2, 0, 2, 1]
+    assert few.low.tolist() == few.high.tolist() == [-1, 0, 2.5]
+    values = rng().normal(size=20_000).astype(np.float32)
+    bins = Bins.of(values)
+    assert len(bins.low) == 1024
+    assert (bins.high[:-1] < bins.low[1:]).all()
+    assert (values >= bins.low[bins.codes]).all()
+    assert (values <= bins.high[bins.codes]).all()
+    assert np.bincount(bins.codes).max() < 30
+    codes = np.array([3, 0, 1, 1], dtype=np.int32)
+    of_codes = Bins.of_codes(codes, np.array([5, 7, 6, 5], dtype=np.float32))  # 0 and 3 are equal
+    assert of_codes.codes.tolist() == [0, 0, 2, 2]
+    assert of_codes.low.tolist() == [5, 6, 7]
 
 
 def best_gain(response, codes, sides):
@@ -128,7 +157,7 @@ def test_the_best_cut_of_ordered_levels_is_the_best_of_all_subsets(seed, two_lev
     else:
         response = effects[codes] + rng.random(60)
     response = response - response.mean()
-    scores = level_scores(codes, 8, response[:, None], 0.0)
+    scores = level_scores(codes, 8, Response.of_numbers(response[:, None]), 0.0)
     order = [code for code in np.argsort(scores) if code in codes]
     cuts = [order[:size] for size in range(1, len(order))]
     subsets = [s for size in range(1, len(order)) for s in combinations(order, size)]
@@ -141,7 +170,7 @@ def test_scores_are_the_first_principal_component_of_the_level_means():
     codes = rng().choice(6, 80, p=[0.4, 0.3, 0.1, 0.1, 0.1, 0.0])
     response = rng(2).normal(size=(80, 3)) + np.eye(6, 3)[codes]
     response -= response.mean(axis=0)
-    actual = level_scores(codes.astype(np.int32), 6, response, prior)
+    actual = level_scores(codes.astype(np.int32), 6, Response.of_numbers(response), prior)
     sizes = np.bincount(codes, minlength=6)
     means = np.array(
         [response[codes == k].sum(axis=0) / max(sizes[k] + prior, 1) for k in range(6)]
@@ -156,10 +185,12 @@ def test_levels_that_tell_the_target_equally_well_have_places_of_their_own(level
     """All axes are of the same strength: rounding must not choose one on which levels meet."""
     codes = np.repeat(np.arange(levels), 4).astype(np.int32)
     response = np.eye(levels)[codes] - 1 / levels
-    scores = level_scores(codes, levels, response, 0.0)
+    scores = level_scores(codes, levels, Response.of_numbers(response), 0.0)
     assert np.diff(np.sort(scores)).min() > 0.01
     nudged = response * (1 + 1e-13 * rng().normal(size=response.shape))
-    np.testing.assert_allclose(level_scores(codes, levels, nudged, 0.0), scores, atol=1e-9)
+    np.testing.assert_allclose(
+        level_scores(codes, levels, Response.of_numbers(nudged), 0.0), scores, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +204,9 @@ def test_levels_that_tell_the_target_equally_well_have_places_of_their_own(level
 def test_places_of_missing_codes_are_one_range_apart(observed, expected):
     values = [*observed, np.nan, np.nan]
     column = numeric("x", values, states=[0] * len(observed) + [1, 2], missing=("", "-8"))
-    encoding = Encoding.learn(Table([column]), np.ones((len(values), 1)), prior=0.0)
+    encoding = Encoding.learn(
+        Table([column]), Response.of_numbers(np.ones((len(values), 1))), prior=0.0
+    )
     assert encoding.positions[0].tolist() == expected
 
 
@@ -181,7 +214,7 @@ def test_ordered_levels_keep_their_order_and_unseen_ones_lie_in_the_middle():
     ordered = coded("o", [2, 0, 1, 1], 3, kind=Kind.ORDERED)
     table = Table([ordered, coded("c", [0, 0, 1, 1], 3)])
     response = np.array([1.0, 1.0, -1.0, -1.0])[:, None]
-    encoding = Encoding.learn(table, response, prior=0.0)
+    encoding = Encoding.learn(table, Response.of_numbers(response), prior=0.0)
     assert encoding.positions[0].tolist() == [0, 1, 2]
     assert encoding.positions[1].tolist() == [1, -1, 0]
 

@@ -15,8 +15,8 @@ from synthesizer.data.panel.paths import FORMER
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.domains import Chances, Masks
+from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numerics import check_codes, check_rising
-from synthesizer.models.kit.predictors import Float32Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

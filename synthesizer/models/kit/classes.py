@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numbers import MANY_LEVELS, is_number_like
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising
-from synthesizer.models.kit.predictors import Float32Array
 
 AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 

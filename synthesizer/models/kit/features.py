@@ -22,8 +22,8 @@ import numpy.typing as npt
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import finite_number
 from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
+from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton
-from synthesizer.models.kit.predictors import Float32Array
 
 MIN_LEVEL_ROWS = 20
 """Levels with fewer records share an indicator, or have none."""

@@ -24,7 +24,7 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, multiplied_columns
-from synthesizer.models.kit.predictors import Float32Array
+from synthesizer.models.kit.kernels import Float32Array
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of linear terms in a table of records."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.models.kit.kernels import choose_again, drawn_classes
 
 _Float32Array = npt.NDArray[np.float32]
 
@@ -116,34 +117,6 @@ def even_uniform(nodes: npt.NDArray[np.integer], rng: np.random.Generator) -> Fl
     return uniform
 
 
-def drawn_classes(
-    weights: npt.NDArray[np.floating], uniform: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
-
-    The rest is the place within the class, even in [0, 1). All rows are cumulated on end, so that
-    the classes are found by one search.
-
-    Examples
-    --------
-    >>> weights = np.array([[1, 0, 1], [0, 3, 1]], dtype=np.float32)
-    >>> classes, rest = drawn_classes(weights, np.array([0.75, 0.25]))
-    >>> classes.tolist(), rest.round(2).tolist()
-    ([2, 1], [0.5, 0.33])
-    """
-    n, k = weights.shape
-    cumulated = np.empty(n * k + 1)
-    cumulated[0] = 0.0
-    np.cumsum(weights.ravel(), dtype=np.float64, out=cumulated[1:])
-    first = np.arange(n) * k
-    low, high = cumulated[first], cumulated[first + k]
-    # rounding must not put a point beyond the last class that has a weight
-    points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
-    indices = np.searchsorted(cumulated, points, side="right") - 1
-    start, width = cumulated[indices], cumulated[indices + 1] - cumulated[indices]
-    return indices - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)
-
-
 def joined(shares: FloatArray, most: int) -> IntArray:
     """Return the group of each of K classes in order: at most ``most`` groups of similar shares.
 
@@ -221,51 +194,17 @@ class Balance:
         variance = np.maximum(members @ (chances * (1 - chances)) / share, 1.0)  # of all rows
         pull = PULL / n_factors / np.sqrt(variance * variance.mean(dtype=np.float64))
         pull = pull.astype(np.float32)
-        n_batches = math.ceil(BATCHES * share)
-        chosen = _gibbs(chances, first, cells, excess, pull, n_batches, rng)
+        chosen = first
+        logs = np.where(chances > MIN_CHANCE, np.log(np.maximum(chances, MIN_CHANCE)), -np.inf)
+        free = np.flatnonzero(chances.max(axis=1) < 1.0 - MIN_CHANCE)
+        for _ in range(SWEEPS):
+            n_batches = min(math.ceil(BATCHES * share), len(free)) or 1
+            batches = np.array_split(rng.permutation(free), n_batches)
+            uniform = rng.random(len(free))
+            chosen = choose_again(logs, chosen, cells, excess, pull, batches, uniform)
         moved = np.flatnonzero(chosen != first)
         inside = weights[moved] * (self.groups == chosen[moved, None])
         inside /= inside.sum(axis=1, keepdims=True)
         result = classes.copy()
         result[moved] = drawn_classes(inside, even_uniform(chosen[moved], rng))[0]
         return result
-
-
-def _gibbs(
-    chances: _Float32Array,
-    first: IntArray,
-    cells: IntArray,
-    excess: _Float32Array,
-    pull: _Float32Array,
-    n_batches: int,
-    rng: np.random.Generator,
-) -> IntArray:
-    """Return the groups that rows choose again, beginning with ``first``; updates ``excess``.
-
-    Parameters
-    ----------
-    chances : ndarray, shape (n, H)
-        Probabilities of the groups.
-    cells : ndarray of int, shape (n, J)
-        Cells of each row, positions in ``excess`` and ``pull``, both of shape (cells, H).
-    """
-    chosen, counts, n_groups = first.copy(), excess.reshape(-1), chances.shape[1]
-    logs = np.where(chances > MIN_CHANCE, np.log(np.maximum(chances, MIN_CHANCE)), -np.inf)
-    free = np.flatnonzero(chances.max(axis=1) < 1.0 - MIN_CHANCE)
-    for _ in range(SWEEPS):
-        order = rng.permutation(free)
-        for batch in np.array_split(order, min(n_batches, len(order)) or 1):
-            within, old = cells[batch], chosen[batch]
-            weight = pull[within]
-            cost = (weight * (excess[within] + 0.5)).sum(axis=1)
-            row = np.arange(len(batch))
-            cost[row, old] -= weight[row, :, old].sum(axis=1)  # the row itself is counted
-            scores = logs[batch] - cost
-            sums = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
-            points = rng.random((len(batch), 1)) * sums[:, -1:]
-            new = (sums <= points).sum(axis=1)
-            chosen[batch] = new
-            at = within * n_groups
-            np.add.at(counts, at + new[:, None], np.float32(1))
-            np.add.at(counts, at + old[:, None], np.float32(-1))
-    return chosen

@@ -15,26 +15,174 @@ chance (Bühlmann 1967, ASTIN Bulletin 4; Micci-Barreca 2001, SIGKDD Exploration
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property, wraps
+from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from synthesizer.data.table import Column, FloatArray, Kind, Table
-from synthesizer.models.kit.numerics import GOLDEN, check_codes, check_floats
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.models.kit.kernels import MAX_BINS, BinArray, Float32Array
+from synthesizer.models.kit.numerics import GOLDEN, check_codes, check_floats, joined
 
-Float32Array = npt.NDArray[np.float32]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 EQUAL = 1e-9
 """Relative difference that rounding may make."""
 MANY_LEVELS = 40
 """Predictors with more levels have out-of-fold positions; targets with as many are projected."""
+PROJECTED_COLUMNS = 10
+FIXED_POINT = 2**20
+"""Steps of 1 of a projected response: sums of whole numbers are exact."""
 FOLDS = 10
 FEW_ROWS = 100
 """Levels with fewer rows have out-of-fold positions."""
+
+
+Result = TypeVar("Result")
+
+
+def once_a_column(function: Callable[[Column], Result]) -> Callable[[Column], Result]:
+    """Return a function that computes its result once for each column object.
+
+    A column is a predictor of many variables. Results live as long as their column.
+    """
+    results: WeakKeyDictionary[Column, Result] = WeakKeyDictionary()
+
+    @wraps(function)
+    def cached(column: Column) -> Result:
+        if (result := results.get(column)) is None:
+            result = results[column] = function(column)
+        return result
+
+    return cached
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """What the splits of a tree explain: n rows of d columns with mean zero.
+
+    Numbers and two-level targets have one column, others one column per level that occurs.
+    Numbers enter by their ranks: otherwise a few very large incomes take all splits, which costs
+    utility and reveals these persons. Targets with many levels have a random projection of the
+    columns to a few dimensions. The Gini index is the summed variance of the one-hot columns, and a
+    random projection nearly keeps variances (Johnson and Lindenstrauss 1984).
+    """
+
+    levels: IntArray
+    """Level of each row, among those that occur; its number for numbers; shape (n,)."""
+    table: FloatArray
+    """Columns of each level before centring, shape (levels, d)."""
+    ranks: FloatArray | None = None
+    """Centred ranks of numbers, shape (n, 1); None for a coded target."""
+
+    @classmethod
+    def of(cls, target: Column, rng: np.random.Generator) -> Self:
+        """Return the response of a target."""
+        if not target.is_coded:
+            ranks = np.asarray(scipy.stats.rankdata(target.data))
+            return cls.of_numbers((ranks - (len(ranks) + 1) / 2)[:, None])
+        counts = np.bincount(target.data)
+        n_levels = int(np.count_nonzero(counts))
+        levels = (np.cumsum(counts > 0) - 1).astype(np.int32)[target.data]
+        if n_levels == 2:
+            return cls(levels, np.array([[0.0], [1.0]]))
+        if n_levels < MANY_LEVELS:
+            return cls(levels, np.eye(n_levels))
+        return cls(levels, rng.standard_normal((n_levels, PROJECTED_COLUMNS)))
+
+    @classmethod
+    def of_numbers(cls, numbers: FloatArray) -> Self:
+        """Return centred numbers, shape (n, d), as a response."""
+        return cls(np.empty(0, dtype=np.int32), np.empty((0, numbers.shape[1])), numbers)
+
+    def __len__(self) -> int:
+        return len(self.levels if self.ranks is None else self.ranks)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is nothing to explain."""
+        return len(self.table) < 2 if self.ranks is None else not self.ranks.any()
+
+    @cached_property
+    def _centred(self) -> FloatArray:
+        shares = np.bincount(self.levels, minlength=len(self.table)) / len(self.levels)
+        return np.asarray(self.table - shares @ self.table)
+
+    def sums(self, codes: IntArray, n_codes: int) -> FloatArray:
+        """Return the sums over the rows of each code, shape (n_codes, d)."""
+        if self.ranks is not None:
+            columns = (np.bincount(codes, weights=x, minlength=n_codes) for x in self.ranks.T)
+            return np.column_stack(list(columns))
+        n_levels = len(self.table)
+        cells = codes.astype(np.int64) * n_levels + self.levels
+        counts = np.bincount(cells, minlength=n_codes * n_levels).reshape(n_codes, n_levels)
+        return np.asarray(counts @ self._centred)
+
+    def along(self, axis: FloatArray) -> FloatArray:
+        """Return the rows in a direction of shape (d,), shape (n,)."""
+        if self.ranks is not None:
+            return np.asarray(self.ranks @ axis)
+        return np.asarray((self._centred @ axis)[self.levels])
+
+    @cached_property
+    def squares(self) -> float:
+        """Sum of all squares."""
+        if self.ranks is not None:
+            return float((self.ranks**2).sum())
+        return float(np.bincount(self.levels) @ (self._centred**2).sum(axis=1))
+
+    @property
+    def whole_numbers(self) -> tuple[IntArray, int]:
+        """The response of `kernels.grow`, and its width: exact on every machine."""
+        if self.ranks is not None:
+            return np.rint(2 * self.ranks).astype(np.int64), self.ranks.shape[1]
+        if len(self.table) == self.table.shape[1]:
+            return self.levels, len(self.table)
+        fixed = np.rint(self.table * FIXED_POINT).astype(np.int64)
+        return fixed[self.levels], self.table.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The values of a predictor in at most 1,024 groups, in their order."""
+
+    codes: BinArray
+    """Bin of each row, shape (n,)."""
+    low: Float32Array
+    """Smallest value of each bin."""
+    high: Float32Array
+    """Largest value of each bin."""
+
+    @classmethod
+    def of(cls, values: Float32Array) -> Self:
+        """Return the bins of one value per row."""
+        distinct, at, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return cls._of_distinct(distinct, counts, at)
+
+    @classmethod
+    def of_codes(cls, codes: IntArray, positions: Float32Array) -> Self:
+        """Return the bins of rows whose codes have positions."""
+        distinct, at = np.unique(positions, return_inverse=True)
+        counts = np.bincount(at, weights=np.bincount(codes, minlength=len(positions)))
+        return cls._of_distinct(distinct, counts, at, codes)
+
+    @classmethod
+    def _of_distinct(
+        cls,
+        distinct: Float32Array,
+        counts: npt.NDArray[Any],
+        at: IntArray,
+        codes: IntArray | None = None,
+    ) -> Self:
+        groups = joined(counts / counts.sum(), MAX_BINS).astype(np.uint16)
+        first = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        last = np.append(first[1:], len(groups)) - 1
+        bins = groups[at]
+        return cls(bins if codes is None else bins[codes], distinct[first], distinct[last])
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,30 +201,38 @@ class Encoding:
             check_floats(f"positions of {name!r}", positions, (-1,))
 
     @classmethod
-    def learn(cls, predictors: Table, response: FloatArray, *, prior: float) -> Self:
+    def learn(cls, predictors: Table, response: Response, *, prior: float) -> Self:
         """Position the codes of n rows of predictors by the response of the tree.
 
-        ``response``, shape (n, d), has centred columns; for ``prior`` see `level_scores`.
+        For ``prior`` see `level_scores`.
         """
         positions = tuple(_positions(column, response, prior) for column in predictors.columns)
         return cls(predictors.names, positions)
 
     @classmethod
     def fit(
-        cls, predictors: Table, response: FloatArray, *, prior: float, rng: np.random.Generator
-    ) -> tuple[Self, Float32Array]:
-        """Return the encoding, and the matrix that trees are fitted to, shape (n, p).
+        cls, predictors: Table, response: Response, *, prior: float, rng: np.random.Generator
+    ) -> tuple[Self, Float32Array, list[Bins]]:
+        """Return the encoding, and the matrix that trees are fitted to, shape (n, p), in bins too.
 
         With many levels, the position of a row comes from the other rows of its level.
         """
-        encoding = cls.learn(predictors, response, prior=prior)
-        matrix, folds = encoding.matrix(predictors), np.empty(0, dtype=np.int64)
-        positions = list(encoding.positions)
+        matrix = np.empty((len(predictors.names), predictors.n_rows), dtype=np.float32)
+        positions, bins, folds = [], [], np.empty(0, dtype=np.int64)
         for j, column in enumerate(predictors.columns):
-            if _has_many_levels(column):
+            if not column.is_coded:
+                of_codes, (matrix[j], of_rows) = _missing_positions(column), _encoded_number(column)
+            elif _has_many_levels(column):
                 folds = folds if len(folds) else rng.permutation(len(column)) % FOLDS
-                positions[j], matrix[:, j] = _out_of_fold(column, response, prior, folds)
-        return cls(encoding.names, tuple(positions)), matrix
+                of_codes, matrix[j] = _out_of_fold(column, response, prior, folds)
+                of_rows = Bins.of(matrix[j])
+            else:
+                of_codes = _positions(column, response, prior)
+                codes = np.asarray(column.data, dtype=np.int32)
+                matrix[j], of_rows = of_codes[codes], Bins.of_codes(codes, of_codes)
+            positions.append(of_codes)
+            bins.append(of_rows)
+        return cls(predictors.names, tuple(positions)), matrix.T, bins
 
     def matrix(self, predictors: Table) -> Float32Array:
         """Return the predictors as a float32 matrix, shape (n, p), row after row in memory."""
@@ -93,29 +249,16 @@ class Encoding:
         return matrix.T
 
 
-def level_scores(
-    codes: npt.NDArray[np.int32], n_codes: int, response: FloatArray, prior: float
-) -> FloatArray:
+def level_scores(codes: IntArray, n_codes: int, response: Response, prior: float) -> FloatArray:
     """Score the levels of a categorical predictor by the response of their rows, (n_codes,).
 
-    ``response``, shape (n, d), is centred: one-hot columns of a coded target, or a number. The
-    score is the mean response if d = 1, else its first principal component; codes that never occur
-    get 0, the overall mean. ``prior`` rows with that mean are added to each level, so that rare
-    levels do not end up at the extremes by chance.
+    The score is the mean response if it has one column, else its first principal component; codes
+    that never occur get 0, the overall mean. ``prior`` rows with that mean are added to each level,
+    so that rare levels do not end up at the extremes by chance.
     """
-    sums, sizes = _sums(codes, n_codes, response)
+    sums, sizes = response.sums(codes, n_codes), np.bincount(codes, minlength=n_codes)
     means = sums / np.maximum(sizes + prior, 1e-300)[:, None]
     return np.asarray(means @ _axis(means, sizes))
-
-
-def _sums(
-    codes: npt.NDArray[np.integer], n_codes: int, response: FloatArray
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Return the summed response of each code, shape (n_codes, d), and its rows."""
-    sums = np.empty((n_codes, response.shape[1]))
-    for k in range(response.shape[1]):
-        sums[:, k] = np.bincount(codes, weights=response[:, k], minlength=n_codes)
-    return sums, np.bincount(codes, minlength=n_codes)
 
 
 def _axis(means: FloatArray, sizes: npt.NDArray[np.int64]) -> FloatArray:
@@ -132,7 +275,7 @@ def _axis(means: FloatArray, sizes: npt.NDArray[np.int64]) -> FloatArray:
     return np.asarray(direction * (np.sign(direction[largest.argmax()]) or 1.0))
 
 
-def chance_prior(codes: npt.NDArray[np.int32], n_codes: int, response: FloatArray) -> float:
+def chance_prior(codes: IntArray, n_codes: int, response: Response) -> float:
     """Return the weight, in rows, of the overall mean in the mean of each level.
 
     It is the variance within levels over that between levels (Bühlmann 1967), from 0 to 1e6.
@@ -140,25 +283,26 @@ def chance_prior(codes: npt.NDArray[np.int32], n_codes: int, response: FloatArra
     Examples
     --------
     >>> codes = np.repeat(np.arange(2, dtype=np.int32), 2)
-    >>> chance_prior(codes, 2, np.array([[-2.0], [0.0], [0.0], [2.0]]))
+    >>> chance_prior(codes, 2, Response.of_numbers(np.array([[-2.0], [0], [0], [2]])))
     2.0
     """
-    sums, sizes = _sums(codes, n_codes, response)
+    sums, sizes = response.sums(codes, n_codes), np.bincount(codes, minlength=n_codes)
     n, n_levels = len(codes), int(np.count_nonzero(sizes))
     explained = float((sums**2 / np.maximum(sizes, 1)[:, None]).sum())
-    within = max((float((response**2).sum()) - explained) / max(n - n_levels, 1), 0.0)
+    within = max((response.squares - explained) / max(n - n_levels, 1), 0.0)
     between = explained / (n_levels - 1) - within
     between *= (n_levels - 1) / (n - float((sizes**2).sum()) / n)
     return within / max(between, within * 1e-6, 1e-300)
 
 
+@once_a_column
 def _has_many_levels(column: Column) -> bool:
     is_free = column.is_coded and column.variable.kind is not Kind.ORDERED
     return is_free and int(np.count_nonzero(np.bincount(column.data))) > MANY_LEVELS
 
 
 def _out_of_fold(
-    column: Column, response: FloatArray, prior: float, folds: npt.NDArray[np.int64]
+    column: Column, response: Response, prior: float, folds: npt.NDArray[np.int64]
 ) -> tuple[Float32Array, Float32Array]:
     """Return the positions of the codes, and of n rows by the rows of their level in other folds.
 
@@ -168,25 +312,24 @@ def _out_of_fold(
     """
     codes, n_codes = np.asarray(column.data, dtype=np.int32), column.variable.n_codes
     prior = max(prior, chance_prior(codes, n_codes, response))
-    sums, sizes = _sums(codes, n_codes, response)
+    sums, sizes = response.sums(codes, n_codes), np.bincount(codes, minlength=n_codes)
     means = sums / np.maximum(sizes + prior, 1e-300)[:, None]
     axis = _axis(means, sizes)
-    parts, rows = _sums(codes.astype(np.int64) * FOLDS + folds, n_codes * FOLDS, response)
-    rows = rows.reshape(n_codes, FOLDS)
-    parts[np.repeat(sizes >= FEW_ROWS, FOLDS)] = 0.0
-    rows[sizes >= FEW_ROWS] = 0
-    others = np.repeat(sums, FOLDS, axis=0) - parts
-    scores = others @ axis / np.maximum(np.repeat(sizes, FOLDS) - rows.ravel() + prior, 1e-300)
-    scores = scores[codes.astype(np.int64) * FOLDS + folds]
-    distinct, index, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_responses = np.bincount(index, weights=response @ axis) / counts
+    parts = codes.astype(np.int64) * FOLDS + folds
+    small = np.repeat(sizes < FEW_ROWS, FOLDS)
+    in_fold = response.sums(parts, n_codes * FOLDS) * small[:, None]
+    rows = np.bincount(parts, minlength=n_codes * FOLDS) * small
+    others = np.repeat(sums, FOLDS, axis=0) - in_fold
+    scores = others @ axis / np.maximum(np.repeat(sizes, FOLDS) - rows + prior, 1e-300)
+    distinct, index, counts = np.unique(scores[parts], return_inverse=True, return_counts=True)
+    mean_responses = np.bincount(index, weights=response.along(axis)) / counts
     rising = scipy.optimize.isotonic_regression(mean_responses, weights=counts).x
     rising /= np.abs(rising).max() or 1.0
     of_codes = np.interp(means @ axis, distinct, rising)
     return of_codes.astype(np.float32), rising[index].astype(np.float32)
 
 
-def _positions(column: Column, response: FloatArray, prior: float) -> Float32Array:
+def _positions(column: Column, response: Response, prior: float) -> Float32Array:
     if column.variable.kind is Kind.ORDERED:
         return np.arange(column.variable.n_codes, dtype=np.float32)
     if column.is_coded:
@@ -200,6 +343,14 @@ def _positions(column: Column, response: FloatArray, prior: float) -> Float32Arr
     return _missing_positions(column)
 
 
+@once_a_column
+def _encoded_number(column: Column) -> tuple[Float32Array, Bins]:
+    """Return the values of a numeric predictor as trees see them, and their bins."""
+    values = _encode(column, _missing_positions(column))
+    return values, Bins.of(values)
+
+
+@once_a_column
 def _missing_positions(column: Column) -> Float32Array:
     """Put each missing code below the range of the numbers, one range apart."""
     observed = column.data[column.is_observed]

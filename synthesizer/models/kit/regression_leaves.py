@@ -23,6 +23,7 @@ from synthesizer.models.kit.classes import (
     is_scale,
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
+from synthesizer.models.kit.kernels import LEAF, Float32Array, drawn_classes, exponentials
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
@@ -30,11 +31,9 @@ from synthesizer.models.kit.numerics import (
     check_codes,
     check_floats,
     check_rising,
-    drawn_classes,
     even_uniform,
 )
-from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.trees import LEAF, Drawing, Nodes, Tree
+from synthesizer.models.kit.trees import Drawing, Nodes, Tree
 
 BORROWED_ROWS = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
 """Choices for the rows that the children of a node borrow from it."""
@@ -116,7 +115,7 @@ class RegressionLeaves:
     def fit(
         cls,
         tree: Tree,
-        matrix: Float32Array,
+        leaves: Nodes,
         predictors: Table,
         target: Column,
         *,
@@ -131,14 +130,13 @@ class RegressionLeaves:
     ) -> Self:
         """Learn the distributions and the regression from n rows.
 
-        ``matrix`` contains the encoded predictors of the tree; ``weights`` are those of the rows,
+        ``leaves`` are the leaves of the rows, shape (n,); ``weights`` are those of the rows,
         None if all are equal. The regression is fitted to at most ``max_rows`` rows. ``event``,
         ``moderators`` and ``ridge`` are options of `synthesizer.models.cart.Cart`.
         """
         classes = TargetClasses.of(target, predictors)
         labels = classes.classify(np.asarray(target.data, dtype=np.float64))
         n_rows, n_classes = len(labels), classes.n_classes
-        leaves = tree.apply(matrix)
         even = np.ones(n_rows) if weights is None else weights
         logarithms = log_probabilities(
             node_probabilities(
@@ -212,7 +210,7 @@ class RegressionLeaves:
         balance = self._balance(predictors, nodes) if drawing.balanced and not steps else None
         for rows, table in self._blocks(predictors):
             scores, shifts = self._scores(table, nodes[rows], narrowed)
-            weights = _exponentials(scores)
+            weights = exponentials(scores)
             classes, rest = drawn_classes(weights, uniform[rows])
             if balance is not None:
                 classes = balance.balanced(weights, classes, rows, rng)
@@ -246,7 +244,7 @@ class RegressionLeaves:
         shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
         narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
-            weights = _exponentials(self._scores(table, nodes[rows], narrowed)[0])
+            weights = exponentials(self._scores(table, nodes[rows], narrowed)[0])
             weights /= weights.sum(axis=1, keepdims=True)
             shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
@@ -392,12 +390,6 @@ def _ranks(column: Column) -> IntArray:
     states = column.missing_state()
     ranks = np.unique(column.data, return_inverse=True)[1]
     return np.where(states > 0, len(ranks) + states.astype(np.int64), ranks)
-
-
-def _exponentials(scores: Float32Array) -> Float32Array:
-    """Return unnormalised probabilities, at most 1, shape (n, K)."""
-    scores -= scores.max(axis=1, keepdims=True)
-    return np.asarray(np.exp(scores, out=scores))
 
 
 def node_probabilities(

@@ -11,25 +11,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.models.base import OtherOptions
+from synthesizer.models.kit import kernels
+from synthesizer.models.kit.kernels import LEAF, Float32Array, Growth
 from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.kit.numerics import check_floats, even_uniform
-from synthesizer.models.kit.predictors import MANY_LEVELS, Encoding, Float32Array
+from synthesizer.models.kit.predictors import Bins, Encoding, Response
 
 Nodes = npt.NDArray[np.intp]
-LEAF = -1
 AUTO_LEAF = (20, 50)
 LARGE_LEAF, SMALL_LEAF = 100, 10
 """Leaf sizes from which proposals for lower risk and for higher utility are made."""
-PROJECTED_COLUMNS = 10
+MIN_GAIN = 1e-10
+"""Smaller improvements, as a share of the impurity of the root, are rounding."""
 
 
 @options
@@ -191,25 +192,7 @@ class Tree:
 
     def apply(self, matrix: Float32Array) -> Nodes:
         """Return the leaf of each row of ``matrix``, shape (n,)."""
-        n, width = matrix.shape
-        node = np.zeros(n, dtype=np.intp)
-        is_inner = self.feature != LEAF
-        if not is_inner[0]:
-            return node
-        # a flat index is faster than two indices
-        by_column = matrix.flags.f_contiguous
-        flat = (matrix.T if by_column else matrix).ravel()
-        column = np.where(is_inner, self.feature, 0) * np.intp(n if by_column else 1)
-        further = self.right - np.arange(len(self.right)) - 1  # than the left child
-        rows, here = np.arange(n), node.copy()
-        while len(rows):
-            number = flat.take(column.take(here) + (rows if by_column else rows * width))
-            here += 1 + further.take(here) * (number > self.threshold.take(here))
-            goes_on = is_inner.take(here)
-            if not goes_on.all():
-                node[rows] = here
-                rows, here = rows[goes_on], here[goes_on]
-        return node
+        return kernels.find_leaves(matrix, self.feature, self.threshold, self.right)
 
     def climb(self, nodes: Nodes, steps: int) -> Nodes:
         """Return the ancestors ``steps`` above ``nodes``, the root at most."""
@@ -252,88 +235,65 @@ class Tree:
         return end, parent
 
 
-def centred_response(target: Column, rng: np.random.Generator) -> FloatArray:
-    """Return the response that splits explain, shape (n, d), columns with mean zero.
-
-    Numbers and two-level targets have one column, others one column per level that occurs.
-    Numbers enter by their ranks: otherwise a few very large incomes take all splits, which costs
-    utility and reveals these persons. Targets with many levels have a random projection of the
-    columns to a few dimensions. The Gini index is the summed variance of the one-hot columns, and a
-    random projection nearly keeps variances (Johnson and Lindenstrauss 1984).
-    """
-    if not target.is_coded:
-        response = scipy.stats.rankdata(target.data)[:, None]
-    else:
-        levels, codes = np.unique(target.data, return_inverse=True)
-        if len(levels) == 2:
-            table = np.array([[0.0], [1.0]])
-        elif len(levels) < MANY_LEVELS:
-            table = np.eye(len(levels))
-        else:
-            table = rng.standard_normal((len(levels), PROJECTED_COLUMNS))
-        response = table[codes]
-    return np.asarray(response - response.mean(axis=0))
-
-
 def grow(
     matrix: Float32Array,
-    target: Column,
-    response: FloatArray,
+    bins: Sequence[Bins],
+    response: Response,
     model: TreeOptions,
     *,
-    rows: npt.NDArray[np.integer] | None,
+    rows: IntArray | None,
     rng: np.random.Generator,
-) -> tuple[Tree, npt.NDArray[np.intp]]:
-    """Grow a tree; also return the rows of the donors, sorted by leaf and value, shape (n,).
+) -> tuple[Tree, Nodes]:
+    """Grow a tree; also return the leaf of each of n rows.
 
-    ``matrix``, shape (n, p), contains the encoded predictors, ``response``, shape (n, d), is that
-    of `centred_response`. The splits are learnt from ``rows``, None for all; the leaves contain all
-    n donors. ``rng`` breaks ties between equally good splits.
+    ``matrix``, shape (n, p), contains the encoded predictors, also in ``bins``. The splits are
+    learnt from ``rows``, None for all; the leaves contain all n donors. ``rng`` chooses the
+    predictors that are candidates for a split.
     """
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    seed = int(rng.integers(2**31))
-    sample = slice(None) if rows is None else rows
-    sampled = response[sample]
-    least = model.leaf_rows(len(sampled))
-    impurity = sampled.var(axis=0)
-    if matrix.shape[1] == 0 or len(sampled) < 2 * least or not impurity.any():
-        leaf = np.array([LEAF], dtype=np.int32)
-        root = Tree(leaf, np.zeros(1), leaf, np.array([len(target)]))
-        return root, np.argsort(target.data, kind="stable")
-    settings: dict[str, Any] = {
-        "min_samples_leaf": least,
-        "max_depth": model.max_depth,
-        "max_features": model.max_features_of_split,
-        "random_state": seed,
-    }
-    share = max(model.complexity, model.penalty / len(sampled))
-    codes = target.data[sample]
-    if target.is_coded and not _is_projected(target) and 2 * len(np.unique(codes)) <= len(codes):
-        frequencies = np.bincount(codes) / len(codes)
-        settings["min_impurity_decrease"] = share * (1.0 - (frequencies**2).sum())
-        estimator = DecisionTreeClassifier(**settings).fit(matrix[sample], codes, check_input=False)
-    else:
-        # Also if most levels are rare: the classifier would warn.
-        # Unit variance: scikit-learn stops at impurities below its epsilon.
-        sampled = np.ascontiguousarray(sampled / np.sqrt(impurity.mean()))
-        settings["min_impurity_decrease"] = share
-        estimator = DecisionTreeRegressor(**settings).fit(
-            matrix[sample], sampled, check_input=False
+    key, n = int(rng.integers(2**63)), len(response)
+    rows = np.arange(n) if rows is None else rows
+    least = model.leaf_rows(len(rows))
+    splits = None
+    if len(bins) and len(rows) >= 2 * least and not response.is_constant:
+        values, width = response.whole_numbers
+        share = max(model.complexity, model.penalty / len(rows), MIN_GAIN)
+        features = model.max_features_of_split or 1.0
+        growth = Growth(
+            min_leaf=least,
+            max_depth=model.max_depth,
+            min_gain=share * _impurity(values[rows]),
+            n_candidates=max(1, math.floor(features * len(bins))),
+            key=key,
         )
-    grown = estimator.tree_  # scikit-learn numbers nodes depth-first as we do
-    leaves, is_leaf = grown.apply(matrix), grown.children_left < 0
-    tree = Tree(
-        np.where(is_leaf, LEAF, grown.feature).astype(np.int32),
-        np.where(is_leaf, 0.0, grown.threshold),
-        grown.children_right.astype(np.int32),
-        np.bincount(leaves, minlength=grown.node_count),
-    )
-    return tree, np.lexsort((target.data, leaves))
+        n_bins = np.array([len(of_feature.low) for of_feature in bins], dtype=np.int32)
+        splits = kernels.grow(
+            [of_feature.codes for of_feature in bins], n_bins, values, width, rows, growth
+        )
+    if splits is None or len(splits.feature) == 1:
+        leaf = np.array([LEAF], dtype=np.int32)
+        return Tree(leaf, np.zeros(1), leaf, np.array([n])), np.zeros(n, dtype=np.intp)
+    threshold = np.zeros(len(splits.feature))
+    for node in np.flatnonzero(splits.feature != LEAF):
+        of_feature = bins[splits.feature[node]]
+        ends = of_feature.high[splits.left_bin[node]], of_feature.low[splits.right_bin[node]]
+        threshold[node] = (float(ends[0]) + float(ends[1])) / 2
+    leaves = kernels.find_leaves(matrix, splits.feature, threshold, splits.right)
+    sizes = np.bincount(leaves, minlength=len(threshold))
+    return Tree(splits.feature, threshold, splits.right, sizes), leaves
 
 
-def _is_projected(target: Column) -> bool:
-    return int(np.count_nonzero(np.bincount(target.data))) >= MANY_LEVELS
+def _impurity(values: npt.NDArray[np.integer]) -> float:
+    """Return the sum of squares around the mean of the whole numbers that splits explain."""
+    if values.ndim == 1:
+        counts = np.bincount(values)
+        return float(len(values) - (counts.astype(np.float64) ** 2).sum() / len(values))
+    numbers = values.astype(np.float64)
+    return float((numbers**2).sum() - (numbers.sum(axis=0) ** 2).sum() / len(values))
+
+
+def donors_of(target: Column, leaves: Nodes) -> Nodes:
+    """Return the rows of the donors, sorted by leaf and value, shape (n,)."""
+    return np.lexsort((target.data, leaves))
 
 
 def check_features(encoding: Encoding, tree: Tree) -> None:

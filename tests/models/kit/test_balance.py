@@ -13,7 +13,8 @@ from synthesizer import Synthesizer
 from synthesizer.data.table import Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit import numerics
-from synthesizer.models.kit.numerics import Balance, drawn_classes, joined
+from synthesizer.models.kit.kernels import choose_again, drawn_classes
+from synthesizer.models.kit.numerics import Balance, joined
 from tests.models.fits import coded, draw, fit, numeric
 
 
@@ -52,32 +53,28 @@ def excess_of(balance: Balance, weights: np.ndarray, classes: np.ndarray) -> np.
     return excess
 
 
-def test_rows_choose_by_the_model_and_the_squared_distance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numerics, "SWEEPS", 1)
+def test_rows_choose_by_the_model_and_the_squared_distance() -> None:
     factors, weights = problem(1, 150)
     balance, first, _ = started(factors, weights, 2)
     chances = weights / weights.sum(axis=1, keepdims=True)
     pull = np.random.default_rng(3).random(balance.excess.shape).astype(np.float32)
     excess = excess_of(balance, weights, first)
-    chosen = numerics._gibbs(
-        chances,
-        first,
-        balance.cells,
-        excess.astype(np.float32),
-        pull,
-        150,
-        np.random.default_rng(4),
-    )
     rng, slow = np.random.default_rng(4), first.copy()
     free = np.flatnonzero(chances.max(axis=1) < 1 - numerics.MIN_CHANCE)
-    for row in rng.permutation(free):
+    order, uniform = rng.permutation(free), rng.random(len(free))
+    with np.errstate(divide="ignore"):
+        logs = np.log(chances)
+    chosen = choose_again(
+        logs, first, balance.cells, excess.astype(np.float32), pull, order[:, None], uniform
+    )
+    for row, u in zip(order, uniform, strict=True):
         density = np.zeros(weights.shape[1])
         for k in range(weights.shape[1]):
             there = excess.copy()
             there[balance.cells[row], slow[row]] -= 1
             there[balance.cells[row], k] += 1
             density[k] = chances[row, k] * np.exp(-(pull * there**2).sum() / 2)
-        new = np.searchsorted(density.cumsum(), rng.random() * density.sum(), side="right")
+        new = np.searchsorted(density.cumsum(), u * density.sum(), side="right")
         excess[balance.cells[row], slow[row]] -= 1
         excess[balance.cells[row], new] += 1
         slow[row] = new

@@ -15,11 +15,11 @@ from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit import leaf_regression, regression_leaves
 from synthesizer.models.kit.classes import TargetClasses
 from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.kernels import drawn_classes
 from synthesizer.models.kit.leaf_regression import RegressionData
 from synthesizer.models.kit.regression_leaves import (
     RegressionLeaves,
     absent_pairs,
-    drawn_classes,
     node_probabilities,
     unseen_shares,
 )

@@ -1,0 +1,368 @@
+/* Inner loops of trees and draws. kernels.py has each of them in numpy, with the same results.
+
+   Sums are of whole numbers, or have the order of kernels.py; no product and sum may be fused
+   (-ffp-contract=off). So a dataset has the same bytes with and without a compiler. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BINS 1024
+
+/* ---- Trees ---- */
+
+/* A node that waits for its split: rows[start, end). */
+typedef struct {
+    int64_t start, end;
+    int32_t parent, depth; /* parent: -1 for the root and for left children */
+    uint64_t key;
+    int64_t *table; /* counts and sums of all bins, NULL if they were not computed */
+} Node;
+
+typedef struct {
+    int32_t n_features, width, stride, min_leaf, n_candidates;
+    const uint16_t *const *bins; /* bin of each row, by feature */
+    const int32_t *n_bins;
+    const int64_t *first; /* position of each feature in a table, in bins; last: all bins */
+    const int32_t *classes; /* class of each row, or NULL */
+    const int64_t *response; /* width numbers for each row, if classes is NULL */
+    int64_t *scratch, *left, *total;
+    int32_t *order; /* features, those that a node has tried in front */
+} Data;
+
+typedef struct {
+    int32_t feature, left_bin, right_bin;
+    double score;
+} Split;
+
+static uint64_t mixed(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u; /* SplitMix64: Steele, Lea and Flood 2014 */
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+/* Add the rows of a node to the table of one feature: per bin a count, then the sums. */
+static void fill(const Data *d, int32_t feature, const int32_t *rows, int64_t n, int64_t *table)
+{
+    const uint16_t *bins = d->bins[feature];
+    const int32_t stride = d->stride, width = d->width;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = rows[i], *cell = table + (int64_t)bins[row] * stride;
+        cell[0]++;
+        if (d->classes) {
+            cell[1 + d->classes[row]]++;
+        } else {
+            for (int32_t k = 0; k < width; k++) cell[1 + k] += d->response[row * width + k];
+        }
+    }
+}
+
+static int64_t *filled(const Data *d, const int32_t *rows, int64_t n, int64_t *table)
+{
+    memset(table, 0, d->first[d->n_features] * d->stride * sizeof(int64_t));
+    for (int32_t j = 0; j < d->n_features; j++)
+        fill(d, j, rows, n, table + d->first[j] * d->stride);
+    return table;
+}
+
+/* Sum of squared sums over the count: the larger it is, the purer the rows are. */
+static double score(const int64_t *sums, int32_t width, int64_t count)
+{
+    double squares = 0.0;
+    for (int32_t k = 0; k < width; k++) squares += (double)sums[k] * (double)sums[k];
+    return squares / (double)count;
+}
+
+static double score_of_rest(const int64_t *total, const int64_t *sums, int32_t width, int64_t count)
+{
+    double squares = 0.0;
+    for (int32_t k = 0; k < width; k++) {
+        double rest = (double)(total[k] - sums[k]);
+        squares += rest * rest;
+    }
+    return squares / (double)count;
+}
+
+/* Write the count and the sums of some rows into d->total. */
+static void add_up(const Data *d, const int32_t *rows, int64_t n)
+{
+    memset(d->total, 0, d->stride * sizeof(int64_t));
+    d->total[0] = n;
+    for (int64_t i = 0; i < n; i++) {
+        if (d->classes) {
+            d->total[1 + d->classes[rows[i]]]++;
+        } else {
+            for (int32_t k = 0; k < d->width; k++)
+                d->total[1 + k] += d->response[(int64_t)rows[i] * d->width + k];
+        }
+    }
+}
+
+/* Improve the best split by one feature; total has the count and the sums of the node. */
+static void scan(const Data *d, int32_t feature, const int64_t *table, Split *best)
+{
+    int64_t *left = d->left, n = d->total[0];
+    int32_t last = -1;
+    memset(left, 0, d->stride * sizeof(int64_t));
+    for (int32_t b = 0; b < d->n_bins[feature]; b++) {
+        const int64_t *cell = table + (int64_t)b * d->stride;
+        if (!cell[0]) continue;
+        if (last >= 0 && left[0] >= d->min_leaf && n - left[0] >= d->min_leaf) {
+            double value = score(left + 1, d->width, left[0])
+                + score_of_rest(d->total + 1, left + 1, d->width, n - left[0]);
+            if (value > best->score) *best = (Split){feature, last, b, value};
+        }
+        for (int32_t k = 0; k < d->stride; k++) left[k] += cell[k];
+        last = b;
+    }
+}
+
+/* Return the j-th feature, in the order of the node's key, that a node tries. */
+static int32_t candidate(const Data *d, uint64_t key, int32_t j)
+{
+    int32_t p = d->n_features, *order = d->order;
+    if (d->n_candidates >= p) return j;
+    for (int32_t k = 0; j == 0 && k < p; k++) order[k] = k;
+    int32_t other = j + (int32_t)(mixed(key + (uint64_t)j) % (uint64_t)(p - j));
+    int32_t chosen = order[other];
+    order[other] = order[j];
+    return order[j] = chosen;
+}
+
+/* Try n_candidates features, and further ones while there is no split. */
+static Split best_split(const Data *d, const Node *node, const int32_t *rows)
+{
+    int64_t n = node->end - node->start;
+    Split best = {-1, -1, -1, -1.0};
+    add_up(d, rows + node->start, n);
+    for (int32_t tried = 0; tried < d->n_features; tried++) {
+        if (tried >= d->n_candidates && best.feature >= 0) break;
+        int32_t j = candidate(d, node->key, tried);
+        int64_t *table = d->scratch;
+        if (node->table) {
+            table = node->table + d->first[j] * d->stride;
+        } else {
+            memset(table, 0, (int64_t)d->n_bins[j] * d->stride * sizeof(int64_t));
+            fill(d, j, rows + node->start, n, table);
+        }
+        scan(d, j, table, &best);
+    }
+    return best;
+}
+
+/* Move the rows of the left child to the front, in order; return their number. */
+static int64_t divide(const uint16_t *bins, int32_t left_bin, int32_t *rows, int64_t n, int32_t *moved)
+{
+    int64_t n_left = 0, n_right = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (bins[rows[i]] <= left_bin) rows[n_left++] = rows[i];
+        else moved[n_right++] = rows[i];
+    }
+    memcpy(rows + n_left, moved, n_right * sizeof(int32_t));
+    return n_left;
+}
+
+/* Give the larger child its table: that of the parent minus that of the smaller child. The table
+   is dropped if counting the rows is cheaper. */
+static void inherit(const Data *d, Node *parent, Node *larger, const Node *smaller,
+                    const int32_t *rows, int64_t *spare)
+{
+    int64_t cells = d->first[d->n_features] * d->stride;
+    if (!parent->table) return;
+    if ((larger->end - larger->start) * d->n_features < cells) {
+        free(parent->table);
+        return;
+    }
+    filled(d, rows + smaller->start, smaller->end - smaller->start, spare);
+    for (int64_t i = 0; i < cells; i++) parent->table[i] -= spare[i];
+    larger->table = parent->table;
+}
+
+/* Grow a tree; return its number of nodes, -1 if memory lacks. Nodes are numbered depth-first.
+
+   A split puts bins up to left_bin to the left; right_bin is the next one with rows. It lowers the
+   summed squares within the children by more than min_gain. ``rows`` are put in another order. */
+int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const *bins,
+             const int32_t *n_bins, const int64_t *first, int32_t width, const int32_t *classes,
+             const int64_t *response, int32_t min_leaf, int32_t max_depth, double min_gain,
+             int32_t n_candidates, uint64_t key, int64_t max_cells, int32_t *feature,
+             int32_t *left_bin, int32_t *right_bin, int32_t *right)
+{
+    Data d = {n_features, width, width + 1, min_leaf, n_candidates, bins, n_bins, first, classes,
+              response, NULL, NULL, NULL, NULL};
+    int64_t cells = first[n_features] * d.stride, n_waiting = 0, room = 64;
+    int32_t n_nodes = 0;
+    Node *waiting = malloc(room * sizeof(Node));
+    int32_t *moved = malloc(n * sizeof(int32_t));
+    int64_t *spare = calloc(cells <= max_cells ? cells : 1, sizeof(int64_t));
+    int64_t *table = cells <= max_cells ? malloc(cells * sizeof(int64_t)) : NULL;
+    d.scratch = malloc(MAX_BINS * d.stride * sizeof(int64_t));
+    d.left = malloc(d.stride * sizeof(int64_t));
+    d.total = malloc(d.stride * sizeof(int64_t));
+    d.order = malloc(n_features * sizeof(int32_t));
+    if (!waiting || !moved || !spare || !d.scratch || !d.left || !d.total || !d.order
+        || (cells <= max_cells && !table)) {
+        free(table);
+        n_nodes = -1;
+    } else {
+        waiting[n_waiting++] = (Node){0, n, -1, 0, key, table ? filled(&d, rows, n, table) : NULL};
+    }
+    while (n_waiting && n_nodes >= 0) {
+        Node node = waiting[--n_waiting];
+        int64_t size = node.end - node.start;
+        int32_t number = n_nodes++;
+        Split split = {-1, -1, -1, -1.0};
+        if (node.parent >= 0) right[node.parent] = number;
+        if (size >= 2 * (int64_t)min_leaf && (max_depth < 0 || node.depth < max_depth))
+            split = best_split(&d, &node, rows);
+        if (split.feature < 0 || !(split.score - score(d.total + 1, width, size) > min_gain)) {
+            feature[number] = right[number] = -1;
+            free(node.table);
+            continue;
+        }
+        feature[number] = split.feature;
+        left_bin[number] = split.left_bin;
+        right_bin[number] = split.right_bin;
+        int64_t middle = node.start
+            + divide(bins[split.feature], split.left_bin, rows + node.start, size, moved);
+        Node sides[2] = {{middle, node.end, number, node.depth + 1, mixed(2 * node.key + 2), NULL},
+                         {node.start, middle, -1, node.depth + 1, mixed(2 * node.key + 1), NULL}};
+        int smaller = sides[0].end - sides[0].start > sides[1].end - sides[1].start;
+        inherit(&d, &node, &sides[1 - smaller], &sides[smaller], rows, spare);
+        if (n_waiting + 2 > room) {
+            Node *more = realloc(waiting, 2 * room * sizeof(Node));
+            if (!more) {
+                free(sides[1 - smaller].table);
+                n_nodes = -1;
+                break;
+            }
+            waiting = more;
+            room *= 2;
+        }
+        waiting[n_waiting++] = sides[0];
+        waiting[n_waiting++] = sides[1];
+    }
+    while (waiting && n_waiting) free(waiting[--n_waiting].table);
+    free(waiting);
+    free(moved);
+    free(spare);
+    free(d.scratch);
+    free(d.left);
+    free(d.total);
+    free(d.order);
+    return n_nodes;
+}
+
+/* Find the leaf of each row of a matrix of numbers; the left child of a node is the next one. */
+void find_leaves(const float *matrix, int64_t n, int64_t row_step, int64_t column_step,
+                 const int32_t *feature, const double *threshold, const int32_t *right,
+                 int64_t *leaves)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float *row = matrix + i * row_step;
+        int32_t node = 0;
+        while (feature[node] >= 0) {
+            double value = row[feature[node] * column_step];
+            node = value <= threshold[node] ? node + 1 : right[node];
+        }
+        leaves[i] = node;
+    }
+}
+
+/* ---- Draws ---- */
+
+/* exp in single precision, relative error below 2e-7; 0 below -87. Cephes (Moshier 1989), with
+   basic operations only, so that every machine returns the same. */
+static inline float exponential(float x)
+{
+    float high = x > 88.0f ? 88.0f : x, low = high < -87.0f ? -87.0f : high;
+    float k = (low * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounds to a whole number */
+    float r = (low - k * 0.693359375f) - k * -2.12194440e-4f;
+    float y = 1.9875691500e-4f;
+    y = y * r + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * (r * r) + r + 1.0f;
+    int32_t bits = ((int32_t)k + 127) << 23;
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return high < -87.0f ? 0.0f : y * scale;
+}
+
+/* Replace log-probabilities, n rows of n_classes, by unnormalised probabilities, at most 1. */
+void exponentials(float *scores, int64_t n, int32_t n_classes)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float *row = scores + i * n_classes, top = row[0];
+        for (int32_t k = 1; k < n_classes; k++) top = row[k] > top ? row[k] : top;
+        for (int32_t k = 0; k < n_classes; k++) row[k] = exponential(row[k] - top);
+    }
+}
+
+/* Draw the class at a place in [0, 1) of each row of weights, and the place within the class. */
+void draw_classes(const float *weights, int64_t n, int32_t n_classes, const double *uniform,
+                  int64_t *classes, double *rest)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float *row = weights + i * n_classes;
+        double total = 0.0, below = 0.0;
+        int32_t last = n_classes - 1;
+        for (int32_t k = 0; k < n_classes; k++) {
+            total += (double)row[k];
+            if (row[k] > 0.0f) last = k;
+        }
+        double point = uniform[i] * total;
+        int32_t k = 0;
+        while (k < last && below + (double)row[k] <= point) below += (double)row[k++];
+        double place = (point - below) / (double)row[k];
+        classes[i] = k;
+        rest[i] = place < 0.0 ? 0.0 : place > 1.0 - 1e-12 ? 1.0 - 1e-12 : place;
+    }
+}
+
+/* Let rows choose their group again, batch after batch; see numerics.Balance.
+
+   Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
+   numbers a cell. Counts less their expectation are updated after each batch. */
+void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
+                  int32_t n_factors, int32_t n_groups, const float *logs, const float *pull,
+                  const double *uniform, float *excess, int64_t *chosen, int64_t *drawn, float *cost)
+{
+    for (int64_t b = 0, start = 0; b < n_batches; start = ends[b++]) {
+        for (int64_t i = start; i < ends[b]; i++) {
+            const int32_t *own = cells + order[i] * n_factors;
+            const float *log_share = logs + order[i] * n_groups;
+            int64_t old = chosen[order[i]];
+            float of_row = 0.0f, top, sum = 0.0f;
+            for (int32_t h = 0; h < n_groups; h++) cost[h] = 0.0f;
+            for (int32_t j = 0; j < n_factors; j++) {
+                const float *weight = pull + (int64_t)own[j] * n_groups;
+                const float *count = excess + (int64_t)own[j] * n_groups;
+                for (int32_t h = 0; h < n_groups; h++) cost[h] += weight[h] * (count[h] + 0.5f);
+                of_row += weight[old];
+            }
+            cost[old] -= of_row;
+            for (int32_t h = 0; h < n_groups; h++) cost[h] = log_share[h] - cost[h];
+            top = cost[0];
+            for (int32_t h = 1; h < n_groups; h++) top = cost[h] > top ? cost[h] : top;
+            for (int32_t h = 0; h < n_groups; h++) cost[h] = exponential(cost[h] - top);
+            for (int32_t h = 0; h < n_groups; h++) cost[h] = sum += cost[h];
+            double point = uniform[i] * (double)sum;
+            int64_t group = 0;
+            for (int32_t h = 0; h < n_groups; h++) group += (double)cost[h] <= point;
+            drawn[i] = group;
+        }
+        for (int64_t i = start; i < ends[b]; i++)
+            for (int32_t j = 0; j < n_factors; j++)
+                excess[cells[order[i] * n_factors + j] * (int64_t)n_groups + drawn[i]] += 1.0f;
+        for (int64_t i = start; i < ends[b]; i++) {
+            for (int32_t j = 0; j < n_factors; j++)
+                excess[cells[order[i] * n_factors + j] * (int64_t)n_groups + chosen[order[i]]] -= 1.0f;
+            chosen[order[i]] = drawn[i];
+        }
+    }
+}

@@ -1,0 +1,421 @@
+"""Inner loops of trees and draws: compiled from kernels.c, or in numpy with the same results.
+
+Installation compiles the C source if the machine has a compiler. Every function has both forms;
+tests compare them bit by bit. Sums of whole numbers are exact, and other sums have a fixed order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import FloatArray, IntArray
+
+BinArray = npt.NDArray[np.uint16]
+Float32Array = npt.NDArray[np.float32]
+Int32Array = npt.NDArray[np.int32]
+MAX_BINS = 1024
+"""As in kernels.c."""
+LEAF = -1
+MAX_CELLS = 2**20
+"""Counts and sums of a node that are kept for its children."""
+MAX_LEVEL_CELLS = 2**21
+"""Counts and sums that are computed at once without a compiler."""
+
+
+def _load() -> ctypes.CDLL | None:
+    spec = find_spec("synthesizer.models.kit._kernels")
+    try:
+        library = ctypes.CDLL(spec.origin) if spec is not None and spec.origin else None
+    except OSError:  # built for another machine
+        return None
+    if library is not None:
+        library.grow.restype = ctypes.c_int32
+    return library
+
+
+LIBRARY = _load()
+
+
+def is_compiled() -> bool:
+    """Whether the compiled functions are used."""
+    return LIBRARY is not None
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if array is None else array.ctypes.data)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree grows."""
+
+    min_leaf: int
+    """Smallest number of rows in a leaf."""
+    max_depth: int | None
+    """Largest number of splits above a leaf; None for no limit."""
+    min_gain: float
+    """Least increase of the score, see `grow`."""
+    n_candidates: int
+    """Features that are candidates for a split, chosen at random."""
+    key: int
+    """Random number that chooses them, in [0, 2 ** 63)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The splits of a tree, numbered depth-first: the left child is the next node."""
+
+    feature: Int32Array
+    """Feature of each node, -1 for leaves."""
+    left_bin: Int32Array
+    """Last bin of the left child."""
+    right_bin: Int32Array
+    """First bin of the right child that has rows."""
+    right: Int32Array
+    """Right child, -1 for leaves."""
+
+
+def grow(
+    bins: Sequence[BinArray],
+    n_bins: Int32Array,
+    response: IntArray,
+    width: int,
+    rows: IntArray,
+    growth: Growth,
+) -> Splits:
+    """Return the splits of a tree that is grown on ``rows``, which may repeat.
+
+    The score of a node is the sum of its squared sums, over its number of rows. A split maximises
+    the score of both children; of equally good splits the first one is taken.
+
+    Parameters
+    ----------
+    bins : sequence of p arrays of shape (n,)
+        Bin of each row by feature, below ``n_bins``, shape (p,).
+    response : ndarray of int
+        Class of each row, int32 of shape (n,); or whole numbers, int64 of shape (n, width).
+    width : int
+        Number of classes, or of numbers.
+    """
+    if LIBRARY is None:
+        return _grown_by_level(bins, n_bins, response, width, rows, growth)
+    own, p = np.array(rows, dtype=np.int32), len(bins)
+    first = np.append(0, np.cumsum(n_bins, dtype=np.int64))
+    nodes = [np.empty(2 * (len(own) // growth.min_leaf) + 1, dtype=np.int32) for _ in range(4)]
+    features = [np.ascontiguousarray(of_feature, dtype=np.uint16) for of_feature in bins]
+    pointers = (ctypes.c_void_p * p)(*[of_feature.ctypes.data for of_feature in features])
+    are_classes = response.ndim == 1
+    values = np.ascontiguousarray(response, dtype=np.int32 if are_classes else np.int64)
+    n_bins = np.asarray(n_bins, dtype=np.int32)
+    n_nodes = LIBRARY.grow(
+        _pointer(own), ctypes.c_int64(len(own)), p, pointers, _pointer(n_bins), _pointer(first),
+        width, _pointer(values if are_classes else None),
+        _pointer(None if are_classes else values), growth.min_leaf,
+        -1 if growth.max_depth is None else min(growth.max_depth, 2**31 - 1),
+        ctypes.c_double(growth.min_gain), growth.n_candidates, ctypes.c_uint64(growth.key),
+        ctypes.c_int64(MAX_CELLS), *map(_pointer, nodes),
+    )  # fmt: skip
+    if n_nodes < 0:
+        raise MemoryError("a tree does not fit into memory")
+    return Splits(*(array[:n_nodes].copy() for array in nodes))
+
+
+def _grown_by_level(
+    bins: Sequence[BinArray],
+    n_bins: Int32Array,
+    response: IntArray,
+    width: int,
+    rows: IntArray,
+    growth: Growth,
+) -> Splits:
+    """Grow all nodes of a level at once; see `grow`."""
+    own = np.asarray(rows, dtype=np.int64)
+    values = response[own]
+    node_of = np.zeros(len(own), dtype=np.int64)  # within the level; -1 in leaves
+    keys = np.array([growth.key], dtype=np.uint64)
+    levels, depth = [], 0
+    while len(keys):
+        best = np.full((len(keys), 3), -1, dtype=np.int64)
+        if growth.max_depth is None or depth < growth.max_depth:
+            tried = _tried(keys, len(bins), growth.n_candidates)
+            step = max(1, MAX_LEVEL_CELLS // (int(n_bins.max()) * (width + 1)))
+            by_node = np.argsort(node_of, kind="stable")
+            starts = np.searchsorted(node_of[by_node], np.arange(0, len(keys) + step, step))
+            for block in range(len(starts) - 1):
+                inside, low = by_node[starts[block] : starts[block + 1]], block * step
+                best[low : low + step] = _best_splits(
+                    [of_feature[own[inside]] for of_feature in bins], n_bins, values[inside], width,
+                    node_of[inside] - low, tried[low : low + step], growth,
+                )  # fmt: skip
+        levels.append(best)
+        goes_on = best[:, 0] >= 0
+        number = np.where(goes_on, np.cumsum(goes_on) - 1, -1)
+        inner = np.flatnonzero(node_of >= 0)
+        inner = inner[goes_on[node_of[inner]]]
+        nodes, of_row = node_of[inner], np.full(len(own), -1, dtype=np.int64)
+        is_right = np.empty(len(inner), dtype=bool)
+        for feature in np.unique(best[goes_on, 0]):
+            at = np.flatnonzero(best[nodes, 0] == feature)
+            is_right[at] = bins[feature][own[inner[at]]] > best[nodes[at], 1]
+        of_row[inner] = 2 * number[nodes] + is_right
+        node_of, depth = of_row, depth + 1
+        two = np.array([1, 2], dtype=np.uint64)
+        keys = _mixed((2 * keys[goes_on, None] + two).ravel())
+    return _depth_first(levels)
+
+
+def _best_splits(
+    bins: Sequence[BinArray],
+    n_bins: Int32Array,
+    values: npt.NDArray[Any],
+    width: int,
+    nodes: IntArray,
+    tried: IntArray,
+    growth: Growth,
+) -> IntArray:
+    """Return feature, last left and first right bin of each node, -1 for leaves; (nodes, 3)."""
+    best, scores = np.full((len(tried), 3), -1, dtype=np.int64), np.full(len(tried), -1.0)
+    total = _summed(nodes, len(tried), values, width)
+    for rank, features in enumerate(tried.T):
+        waiting = np.flatnonzero((rank < growth.n_candidates) | (best[:, 0] < 0))
+        for feature in np.unique(features[waiting]):
+            some = waiting[features[waiting] == feature]
+            size, number = int(n_bins[feature]), np.full(len(tried), -1, dtype=np.int64)
+            number[some] = np.arange(len(some))
+            rows = np.flatnonzero(number[nodes] >= 0)
+            cells = number[nodes[rows]] * size + bins[feature][rows]
+            table = _summed(cells, len(some) * size, values[rows], width)
+            table = table.reshape(len(some), size, -1)
+            left = table.cumsum(axis=1)
+            rest = total[some, None] - left
+            counted = (left[..., 0] >= growth.min_leaf) & (rest[..., 0] >= growth.min_leaf)
+            counted &= table[..., 0] > 0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gained = np.where(counted, _score(left) + _score(rest), -1.0)
+            last, at = gained.argmax(axis=1), np.arange(len(some))
+            better = np.flatnonzero(gained[at, last] > scores[some])
+            scores[some[better]] = gained[better, last[better]]
+            follows = (table[better, :, 0] > 0) & (np.arange(size) > last[better, None])
+            best[some[better], 0] = feature
+            best[some[better], 1] = last[better]
+            best[some[better], 2] = follows.argmax(axis=1)
+    best[~(scores - _score(total) > growth.min_gain)] = -1
+    return best
+
+
+def _summed(cells: IntArray, n_cells: int, values: npt.NDArray[Any], width: int) -> IntArray:
+    """Return the count, and the counts of classes or the sums of numbers, of each cell."""
+    out = np.empty((n_cells, 1 + width), dtype=np.int64)
+    out[:, 0] = np.bincount(cells, minlength=n_cells)
+    if values.ndim == 1:
+        counts = np.bincount(cells * width + values, minlength=n_cells * width)
+        out[:, 1:] = counts.reshape(n_cells, width)
+    else:  # sums of whole numbers below 2 ** 53 are exact
+        for k in range(width):
+            out[:, 1 + k] = np.bincount(cells, weights=values[:, k], minlength=n_cells)
+    return out
+
+
+def _score(sums: IntArray) -> FloatArray:
+    squares = np.zeros(sums.shape[:-1])
+    for k in range(1, sums.shape[-1]):
+        squares += sums[..., k].astype(np.float64) ** 2
+    return np.asarray(squares / sums[..., 0])
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """SplitMix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return cast("npt.NDArray[np.uint64]", x ^ (x >> np.uint64(31)))
+
+
+def _tried(keys: npt.NDArray[np.uint64], p: int, most: int) -> IntArray:
+    """Return the features in the order in which each node tries them, shape (nodes, p)."""
+    order = np.tile(np.arange(p), (len(keys), 1))
+    at = np.arange(len(keys))
+    for j in range(p if most < p else 0):
+        other = j + (_mixed(keys + np.uint64(j)) % np.uint64(p - j)).astype(np.int64)
+        order[at, j], order[at, other] = order[at, other], order[at, j].copy()
+    return order
+
+
+def _depth_first(levels: Sequence[IntArray]) -> Splits:
+    """Number the nodes of all levels depth-first."""
+    sizes = [np.ones(len(level), dtype=np.int64) for level in levels]
+    inner = [np.flatnonzero(level[:, 0] >= 0) for level in levels]
+    for depth in range(len(levels) - 2, -1, -1):
+        sizes[depth][inner[depth]] += sizes[depth + 1].reshape(-1, 2).sum(axis=1)
+    out = np.full((int(sizes[0][0]), 4), -1, dtype=np.int32)
+    numbers = np.zeros(1, dtype=np.int64)
+    for depth, level in enumerate(levels):
+        out[numbers, :3] = level
+        parents = numbers[inner[depth]]
+        if depth + 1 < len(levels):
+            left_sizes = sizes[depth + 1].reshape(-1, 2)[:, 0]
+            out[parents, 3] = parents + 1 + left_sizes
+            numbers = np.column_stack([parents + 1, parents + 1 + left_sizes]).ravel()
+    return Splits(*(np.ascontiguousarray(column) for column in out.T))
+
+
+def find_leaves(
+    matrix: Float32Array, feature: Int32Array, threshold: FloatArray, right: Int32Array
+) -> npt.NDArray[np.intp]:
+    """Return the leaf of each row of a matrix, shape (n,); values up to a threshold go left."""
+    n, width = matrix.shape
+    node = np.zeros(n, dtype=np.intp)
+    is_inner = feature != LEAF
+    if not is_inner[0]:
+        return node
+    by_column = matrix.flags.f_contiguous
+    flat = (matrix.T if by_column else matrix).ravel()
+    steps = (1, n) if by_column else (width, 1)
+    if LIBRARY is not None:
+        arrays = (feature.astype(np.int32), threshold.astype(np.float64), right.astype(np.int32))
+        LIBRARY.find_leaves(
+            _pointer(flat), ctypes.c_int64(n), *map(ctypes.c_int64, steps),
+            *map(_pointer, arrays), _pointer(node),
+        )  # fmt: skip
+        return node
+    # a flat index is faster than two indices
+    column = np.where(is_inner, feature, 0) * np.intp(steps[1])
+    further = right - np.arange(len(right)) - 1  # than the left child
+    rows, here = np.arange(n), node.copy()
+    while len(rows):
+        number = flat.take(column.take(here) + rows * steps[0])
+        here += 1 + further.take(here) * (number > threshold.take(here))
+        goes_on = is_inner.take(here)
+        if not goes_on.all():
+            node[rows] = here
+            rows, here = rows[goes_on], here[goes_on]
+    return node
+
+
+def exponential(x: Float32Array) -> Float32Array:
+    """Return exp(x) in single precision, relative error below 2e-7; 0 below -87.
+
+    Cephes (Moshier 1989), with basic operations only, so that every machine returns the same.
+    """
+    f = np.float32
+    low = np.clip(x, f(-87), f(88))
+    k = (low * f(1.44269504) + f(12582912)) - f(12582912)  # rounds to a whole number
+    r = (low - k * f(0.693359375)) - k * f(-2.12194440e-4)
+    y = np.full_like(r, f(1.9875691500e-4))
+    for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+        y *= r
+        y += f(c)
+    y *= r * r
+    y += r
+    y += f(1)
+    y *= ((k.astype(np.int32) + 127) << 23).view(np.float32)
+    return np.where(x < f(-87), f(0), y)
+
+
+def exponentials(scores: Float32Array) -> Float32Array:
+    """Return unnormalised probabilities, at most 1, of log-probabilities of shape (n, K)."""
+    if LIBRARY is None:
+        return exponential(scores - scores.max(axis=1, keepdims=True))
+    scores = np.ascontiguousarray(scores)
+    n, k = scores.shape
+    LIBRARY.exponentials(_pointer(scores), ctypes.c_int64(n), k)
+    return scores
+
+
+def drawn_classes(
+    weights: npt.NDArray[np.floating], uniform: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
+
+    The rest is the place within the class, even in [0, 1).
+
+    Examples
+    --------
+    >>> weights = np.array([[1, 0, 1], [0, 3, 1]], dtype=np.float32)
+    >>> classes, rest = drawn_classes(weights, np.array([0.75, 0.25]))
+    >>> classes.tolist(), rest.round(2).tolist()
+    ([2, 1], [0.5, 0.33])
+    """
+    weights = np.ascontiguousarray(weights, dtype=np.float32)
+    n, k = weights.shape
+    if LIBRARY is not None:
+        classes, rest = np.empty(n, dtype=np.int64), np.empty(n)
+        uniform = np.ascontiguousarray(uniform, dtype=np.float64)
+        LIBRARY.draw_classes(
+            _pointer(weights), ctypes.c_int64(n), k, _pointer(uniform), _pointer(classes),
+            _pointer(rest),
+        )  # fmt: skip
+        return classes, rest
+    cumulated = np.zeros((n, k + 1))
+    np.cumsum(weights, axis=1, dtype=np.float64, out=cumulated[:, 1:])
+    points = uniform * cumulated[:, -1]
+    last = k - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
+    classes = np.minimum((cumulated[:, 1:] <= points[:, None]).sum(axis=1), last)
+    at = np.arange(n)
+    place = (points - cumulated[at, classes]) / weights[at, classes]
+    return classes, np.clip(place, 0.0, 1.0 - 1e-12)
+
+
+def choose_again(
+    logs: Float32Array,
+    chosen: IntArray,
+    cells: IntArray,
+    excess: Float32Array,
+    pull: Float32Array,
+    batches: Sequence[IntArray],
+    uniform: FloatArray,
+) -> IntArray:
+    """Return the groups that rows choose again, batch after batch; updates ``excess``.
+
+    Parameters
+    ----------
+    logs : ndarray of float32, shape (n, H)
+        Logarithms of the probabilities of the groups.
+    chosen : ndarray of int, shape (n,)
+        Group of each row at the beginning.
+    cells : ndarray of int32, shape (n, J)
+        Cells of each row, positions in ``excess`` and ``pull``, both of shape (cells, H).
+    uniform : ndarray
+        A number in [0, 1) for each row of each batch.
+    """
+    chosen = np.array(chosen, dtype=np.int64)
+    n_factors, n_groups = cells.shape[1], excess.shape[1]
+    if LIBRARY is not None:
+        order = np.concatenate(batches, dtype=np.int64)
+        ends = np.cumsum([len(batch) for batch in batches], dtype=np.int64)
+        arrays = [np.ascontiguousarray(array, dtype=np.float32) for array in (logs, pull)]
+        arrays += [np.ascontiguousarray(uniform, dtype=np.float64)]
+        cells = np.ascontiguousarray(cells, dtype=np.int32)
+        drawn, cost = np.empty(len(order), dtype=np.int64), np.empty(n_groups, dtype=np.float32)
+        LIBRARY.choose_again(
+            _pointer(order), _pointer(ends), ctypes.c_int64(len(ends)), _pointer(cells),
+            n_factors, n_groups, *map(_pointer, arrays), _pointer(excess), _pointer(chosen),
+            _pointer(drawn), _pointer(cost),
+        )  # fmt: skip
+        return chosen
+    counts, start = excess.reshape(-1), 0
+    for batch in batches:
+        within, old, row = cells[batch], chosen[batch], np.arange(len(batch))
+        cost = np.zeros((len(batch), n_groups), dtype=np.float32)
+        of_row = np.zeros(len(batch), dtype=np.float32)
+        for j in range(n_factors):
+            weight = pull[within[:, j]]
+            cost += weight * (excess[within[:, j]] + np.float32(0.5))
+            of_row += weight[row, old]
+        cost[row, old] -= of_row  # the row itself is counted
+        scores = logs[batch] - cost
+        sums = exponential(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
+        points = uniform[start : start + len(batch), None] * sums[:, -1:].astype(np.float64)
+        new = (sums <= points).sum(axis=1)
+        at = within.astype(np.int64) * n_groups
+        np.add.at(counts, at + new[:, None], np.float32(1))
+        np.add.at(counts, at + old[:, None], np.float32(-1))
+        chosen[batch], start = new, start + len(batch)
+    return chosen
