@@ -35,7 +35,8 @@ MANY_PERSONS = 20_000
 """Panels of this many persons have the ridge of a table of records."""
 MAX_EVIDENCE_ROWS = 2_000
 """Rows that the ridges, and the start of the coefficients, are learnt from."""
-CHUNK_ROWS = 4_096  # scores of one chunk stay in the processor's cache
+CHUNK_CELLS = 2**17
+"""Rows times classes of one chunk, which stays in the processor's cache."""
 MAX_SCORE, MIN_SUM = 70.0, 1e-35
 """Single precision then neither overflows nor divides by zero, with millions of classes."""
 TOLERANCE_STANDARD_ERRORS = 0.1
@@ -66,6 +67,21 @@ class RegressionData:
     """Largest ridge of the linear terms."""
     weights: Float32Array | None = None
     """Weights of the rows; None if all are equal."""
+
+    def joined(self) -> RegressionData:
+        """Return the same likelihood with one class in place of those that no moment changes."""
+        rest = ~self.moments.any(axis=1)
+        if np.count_nonzero(rest) < 2:
+            return self
+        number = np.where(rest, len(rest) - np.count_nonzero(rest), np.cumsum(~rest) - 1)
+        largest = self.offsets[:, rest].max(axis=1, keepdims=True)
+        together = np.exp(self.offsets[:, rest] - largest).sum(axis=1, keepdims=True)
+        return replace(
+            self,
+            moments=np.concatenate([self.moments[~rest], np.zeros_like(self.moments[:1])]),
+            offsets=np.column_stack([self.offsets[:, ~rest], largest + np.log(together)]),
+            classes=number[self.classes],
+        )
 
     def take(self, rows: IntArray) -> RegressionData:
         """Return some rows."""
@@ -138,8 +154,9 @@ class RegressionData:
         return is_identity(self.moments)
 
     def _chunks(self) -> Iterator[slice]:
-        for start in range(0, len(self.matrix), CHUNK_ROWS):
-            yield slice(start, start + CHUNK_ROWS)
+        step = max(CHUNK_CELLS // max(self.offsets.shape[1], self.matrix.shape[1]), 1)
+        for start in range(0, len(self.matrix), step):
+            yield slice(start, start + step)
 
     def _weighted(self, rows: slice) -> Float32Array:
         chunk = self.matrix[rows]

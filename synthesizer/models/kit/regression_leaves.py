@@ -183,7 +183,7 @@ class RegressionLeaves:
             weights=None if weights is None else weights[rows].astype(np.float32),
             ridge=ridge,
         )  # fmt: skip
-        coefficients = problem.fit(rng)
+        coefficients = problem.joined().fit(rng)
         fitted = cls(tree, classes, logarithms, absent, features, moments, coefficients)
         return replace(fitted, spread=(columns @ coefficients).std(axis=0))
 
@@ -424,34 +424,47 @@ def node_probabilities(
     """
     counts = np.zeros((len(tree.feature), n_classes))
     np.add.at(counts, (leaves, classes), weights)
-    for node in range(len(counts) - 1, 0, -1):
-        counts[tree.parent[node]] += counts[node]
-    preferred = _borrowed_rows(tree, counts)
+    levels = list(_inner_levels(tree))
+    for inner in reversed(levels):
+        counts[inner] = counts[inner + 1] + counts[tree.right[inner]]
     totals = counts.sum(axis=1)
-    probabilities = np.empty_like(counts)
-    probabilities[0] = counts[0] / totals[0]
-    weight = np.empty(len(counts))
-    weight[0] = 1.0 / totals[0]
-    for node in range(1, len(counts)):
-        parent = tree.parent[node]
-        above = _without_impossible(probabilities[parent], counts[node], totals[node])
-        borrowed = max(
-            preferred[node],
-            least,
-            _min_borrowed_rows(totals[node], weight[parent], min_effective_rows),
-        )
-        probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
-        weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
+    probabilities, weight = np.empty_like(counts), np.empty(len(counts))
+    probabilities[0], weight[0] = counts[0] / totals[0], 1.0 / totals[0]
+    left_out = np.empty_like(counts)
+    left_out[0] = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / n_classes) / (totals[0] - 0.5)
+    for inner in levels:
+        children = np.column_stack([inner + 1, tree.right[inner]])
+        counted, total = counts[children], totals[children]
+        preferred = _borrowed_rows(counted, total, left_out[inner])[:, None]
+        others = np.maximum(total - 1.0, 0.0)
+        left_out[children] = _lent(counted, others, left_out[inner], preferred)
+        above = _without_impossible(probabilities[inner], counted, total)
+        enough = _min_borrowed_rows(total, weight[inner, None], min_effective_rows)
+        borrowed = np.maximum(np.maximum(preferred, least), enough)
+        rows = total + borrowed
+        probabilities[children] = (counted + borrowed[..., None] * above) / rows[..., None]
+        weight[children] = (1.0 + borrowed * weight[inner, None]) / rows
     return probabilities
 
 
-def _without_impossible(above: FloatArray, counts: FloatArray, total: float) -> FloatArray:
-    """Return the parent's probabilities, lowered for classes that a node should have but lacks."""
-    shares = unseen_shares(counts, total * above)
-    if (shares == 1.0).all():
-        return above
+def _inner_levels(tree: Tree) -> Iterator[IntArray]:
+    """Yield the nodes with children, level by level."""
+    level = np.zeros(1, dtype=np.intp)
+    while len(inner := level[tree.feature[level] != LEAF]):
+        yield inner
+        level = np.concatenate([inner + 1, tree.right[inner]])
+
+
+def _without_impossible(above: FloatArray, counts: FloatArray, totals: FloatArray) -> FloatArray:
+    """Return the parents' probabilities, lowered for classes that a child should have but lacks.
+
+    ``above`` has shape (parents, K), ``counts`` and the result (parents, 2, K).
+    """
+    above = np.broadcast_to(above[:, None], counts.shape)
+    shares = unseen_shares(counts, totals[..., None] * above)
     lowered = above * shares
-    return np.asarray(lowered / lowered.sum())
+    lowered /= lowered.sum(axis=-1, keepdims=True)
+    return np.where((shares < 1.0).any(axis=-1, keepdims=True), lowered, above)
 
 
 def unseen_shares(counts: FloatArray, expected: FloatArray) -> FloatArray:
@@ -480,40 +493,39 @@ def unseen_shares(counts: FloatArray, expected: FloatArray) -> FloatArray:
     return np.asarray(np.where(lowered, np.minimum(shares, share), shares))
 
 
-def _min_borrowed_rows(total: float, weight_above: float, min_effective_rows: float) -> float:
+def _min_borrowed_rows(
+    totals: FloatArray, weights_above: FloatArray, min_effective_rows: float
+) -> FloatArray:
     """Return the rows to borrow so that a node has ``min_effective_rows``."""
-    if min_effective_rows <= 1 or total >= min_effective_rows:
-        return 0.0
-    room = 1.0 / min_effective_rows - weight_above
+    if min_effective_rows <= 1:
+        return np.zeros_like(totals)
+    room = 1.0 / min_effective_rows - weights_above
     # a parent that is as small itself cannot lend enough: take nearly all from it
-    return (1.0 - total / min_effective_rows) / room if room > 1e-9 else 1e9
+    rows = (1.0 - totals / min_effective_rows) / np.maximum(room, 1e-9)
+    return np.where(totals < min_effective_rows, np.where(room > 1e-9, rows, 1e9), 0.0)
 
 
-def _borrowed_rows(tree: Tree, counts: FloatArray) -> FloatArray:
-    """Return the rows that each node borrows, equal for the children of one node; (n_nodes,).
+def _borrowed_rows(counts: FloatArray, totals: FloatArray, above: FloatArray) -> FloatArray:
+    """Return the rows that the children of each node borrow, equal for both; shape (parents,).
 
     The number of `BORROWED_ROWS` that maximises the leave-one-out likelihood of the children's rows
     times the number itself, a prior for few rows. The children of a split of noise borrow most.
+    ``counts`` has shape (parents, 2, K), ``above`` are left-one-out probabilities of the parents.
     """
-    totals, choices = counts.sum(axis=1), np.array(BORROWED_ROWS)
-    root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
-    left_out, borrowed = {0: root}, np.zeros(len(counts))
-    for parent in np.flatnonzero(tree.feature != LEAF).tolist():
-        above = left_out.pop(parent)
-        children = (parent + 1, int(tree.right[parent]))
-        others = {child: max(totals[child] - 1.0, 0.0) for child in children}
-        scores = np.log(choices)
-        for child in children:
-            observed = np.flatnonzero(counts[child])
-            counted = counts[child, observed]
-            lent = np.maximum(counted - 1.0, 0.0) + np.outer(choices, above[observed])
-            lent /= (others[child] + choices)[:, None]
-            scores += np.log(np.maximum(lent, MIN_P)) @ counted
-        b = borrowed[list(children)] = choices[scores.argmax()]
-        for child in children:
-            left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
-            left_out[child] /= others[child] + b
-    return borrowed
+    others = np.maximum(totals - 1.0, 0.0)
+    scores = np.empty((len(counts), len(BORROWED_ROWS)))
+    for k, rows in enumerate(BORROWED_ROWS):
+        lent = np.maximum(_lent(counts, others, above, np.float64(rows)), MIN_P)
+        scores[:, k] = np.log(rows) + (counts * np.log(lent)).sum(axis=(1, 2))
+    return np.array(BORROWED_ROWS)[scores.argmax(axis=1)]
+
+
+def _lent(
+    counts: FloatArray, others: FloatArray, above: FloatArray, rows: FloatArray | np.float64
+) -> FloatArray:
+    """Return the probabilities of children without the row itself, (parents, 2, K)."""
+    lent = np.maximum(counts - 1.0, 0.0) + rows[..., None] * above[:, None]
+    return np.asarray(lent / (others + rows)[..., None])
 
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:

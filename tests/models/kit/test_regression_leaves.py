@@ -178,7 +178,7 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     shared: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scores, their variance, the method of moments, and the evidence (MacKay 1992)."""
-    monkeypatch.setattr(leaf_regression, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(leaf_regression, "CHUNK_CELLS", 500)
     it = problem(shared=shared, effect=0.3)
     it = replace(it, offsets=it.offsets + 0.7, weights=it.weights if weighted else None)
     x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
