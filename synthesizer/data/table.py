@@ -7,10 +7,12 @@ Tables contain no strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Self, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -225,6 +227,30 @@ class Column:
         if first.states is not None:
             states = np.concatenate([c.missing_state() for c in columns])
         return Column(first.variable, np.concatenate([c.data for c in columns]), states)
+
+
+Others = ParamSpec("Others")
+Result = TypeVar("Result")
+
+
+def once_a_column(
+    function: Callable[Concatenate[Column, Others], Result],
+) -> Callable[Concatenate[Column, Others], Result]:
+    """Return a function that computes its result once for each column and further arguments.
+
+    A column is a predictor of many variables. Results live as long as the column.
+    """
+    results: WeakKeyDictionary[Column, dict[Any, Result]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def cached(column: Column, /, *others: Others.args, **named: Others.kwargs) -> Result:
+        of_column = results.setdefault(column, {})
+        key = (others, *named.items())
+        if key not in of_column:
+            of_column[key] = function(column, *others, **named)
+        return of_column[key]
+
+    return cached
 
 
 class Table(Mapping[str, Column]):

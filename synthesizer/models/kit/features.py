@@ -19,7 +19,15 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.table import (
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    Table,
+    Variable,
+    once_a_column,
+)
 from synthesizer.data.values import finite_number
 from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
 from synthesizer.models.kit.kernels import Float32Array
@@ -190,17 +198,14 @@ class Number:
 
     def fill(self, column: Column, out: Float32Array) -> None:
         """Write the columns into zeros of shape (n, n_columns)."""
-        moments, states = self.measured(column)
+        moments, states = measured(column, self)
         for j, moment in enumerate(moments):
             out[:, j] = moment
         for state in range(1, self.n_columns - N_MOMENTS + 1):
             out[:, N_MOMENTS - 1 + state] = states == state
 
     def measured(self, column: Column) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
-        """Return the moments of n rows, each of shape (n,), and the number of their indicator.
-
-        Indicators are counted from 1: missing codes, then spikes. 0 if a row has none.
-        """
+        """See the function of this name."""
         missing = None if column.states is None else np.flatnonzero(column.states)
         values = np.array(column.data, dtype=np.float64)
         if missing is not None:
@@ -218,6 +223,20 @@ class Number:
                 moment[missing] = 0.0
             states[missing] = column.states[missing]
         return moments, states
+
+
+@once_a_column
+def _learnt(column: Column, most: int | None) -> Levels | Number:
+    return Number.of(column) if most is None else Levels.of(column, most)
+
+
+@once_a_column
+def measured(column: Column, term: Number) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
+    """Return the moments of n rows, each of shape (n,), and the number of their indicator.
+
+    Indicators are counted from 1: missing codes, then spikes. 0 if a row has none.
+    """
+    return term.measured(column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +268,7 @@ class Features:
         share = MAX_COLUMNS // max(len(predictors), 1)
         most = min(MAX_LEVELS, max(MIN_LEVELS, share))
         terms = tuple(
-            Levels.of(column, most) if column.is_coded else Number.of(column)
-            for column in predictors.columns
+            _learnt(column, most if column.is_coded else None) for column in predictors.columns
         )
         width = 1 + sum(term.n_columns for term in terms)
         products = []

@@ -23,7 +23,14 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, multiplied_columns
+from synthesizer.models.kit.features import (
+    N_MOMENTS,
+    Features,
+    Levels,
+    Number,
+    measured,
+    multiplied_columns,
+)
 from synthesizer.models.kit.kernels import Float32Array
 
 LINEAR_RIDGE = 1.0
@@ -70,10 +77,11 @@ class RegressionData:
 
     def joined(self) -> RegressionData:
         """Return the same likelihood with one class in place of those that no moment changes."""
-        rest = ~self.moments.any(axis=1)
-        if np.count_nonzero(rest) < 2:
+        rest = np.asarray(~self.moments.any(axis=1))
+        n_changed = int(np.count_nonzero(~rest))
+        if len(rest) < n_changed + 2:
             return self
-        number = np.where(rest, len(rest) - np.count_nonzero(rest), np.cumsum(~rest) - 1)
+        number = np.where(rest, n_changed, np.cumsum(~rest) - 1)
         largest = self.offsets[:, rest].max(axis=1, keepdims=True)
         together = np.exp(self.offsets[:, rest] - largest).sum(axis=1, keepdims=True)
         return replace(
@@ -429,17 +437,17 @@ class CodeReader:
     @classmethod
     def of(cls, terms: Sequence[Levels | Number], readers: Sequence[TermReader]) -> Self:
         """Sort the predictors by type."""
-        levels, whole, bounds, measured = [], [], [], []
+        levels, whole, bounds, numbers = [], [], [], []
         for term, reader in zip(terms, readers, strict=True):
             if isinstance(reader, MeasuredTerm):
-                measured.append(reader.term)
+                numbers.append(reader.term)
             elif reader.low is None:
                 levels.append(term.name)
             else:
                 whole.append(term.name)
                 bounds.append((reader.low, reader.high))
         low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2, 1).swapaxes(0, 1)
-        return cls(levels, whole, low, high, measured)
+        return cls(levels, whole, low, high, numbers)
 
     @property
     def names(self) -> list[str]:
@@ -473,7 +481,7 @@ class CodeReader:
         whole -= self.low.astype(np.int32)
         moments = {}
         for row, term in enumerate(self.measured, start=at + len(self.whole)):
-            moments[term.name], codes[row] = term.measured(predictors[term.name])
+            moments[term.name], codes[row] = measured(predictors[term.name], term)
         return codes, moments
 
 

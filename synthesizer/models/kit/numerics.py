@@ -1,33 +1,21 @@
-"""Numerical helpers: a damped Newton, checks of arrays, even and balanced draws."""
+"""Numerical helpers: a damped Newton, checks of arrays, even draws."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import FloatArray, IntArray
-from synthesizer.models.kit.kernels import choose_again, drawn_classes
 
 _Float32Array = npt.NDArray[np.float32]
 
 MAX_STEPS = 100
 MAX_HALVINGS = 30
 GOLDEN = (5**0.5 - 1) / 2
-MIN_BALANCED_ROWS = 100
-"""Fewer rows are drawn without balance."""
-MAX_GROUPS, MIN_CELL_ROWS = 20, 6
-"""Groups of a variable in a balanced table; mean number of rows in a cell of two variables."""
-PULL, SWEEPS, BATCHES = 60.0, 1, 150
-"""Strength of the pull towards expected counts, rounds over all rows, and parts of a round. A part
-is drawn at once: a pull above `BATCHES` would overshoot."""
-MIN_CHANCE = 1e-7
-"""A row does not move to classes that are less probable."""
 
 
 def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
@@ -129,82 +117,3 @@ def joined(shares: FloatArray, most: int) -> IntArray:
         return np.arange(len(shares))
     middles = (np.cumsum(shares) - shares / 2) / shares.sum()
     return np.unique((middles * most).astype(np.int64), return_inverse=True)[1]
-
-
-@dataclass(frozen=True, eq=False)
-class Balance:
-    """Balances the draws of a target: its tables with each factor have nearly expected counts.
-
-    A factor is a grouping of the rows, such as a predictor in 20 groups. Independent draws of n
-    rows give every two-way table the noise of a sample of n. Here the rows choose again, one after
-    the other, with probability proportional to p exp(-d / 2), where p is the model's probability
-    and d the weighted sum of squared differences between all counts and their expectations: a
-    Gibbs sampler (Geman and Geman 1984, IEEE PAMI 6) for balanced sampling (Deville and Tille 2004,
-    Biometrika 91). Expectations come from the model and the drawn predictors alone.
-    """
-
-    cells: IntArray
-    """The group of each row in each factor, numbered over all factors, shape (n, J)."""
-    groups: IntArray
-    """The group of each class of the target, shape (K,)."""
-    excess: _Float32Array
-    """Counts minus expectations, shape (cells, groups); of the rows that were drawn before."""
-
-    @classmethod
-    def of(cls, factors: Sequence[IntArray], shares: FloatArray, order: IntArray) -> Self | None:
-        """Return the balance of n rows; None for few rows, or a target with one group.
-
-        ``factors`` are codes of shape (n,); neighbouring codes are joined to groups. So are the
-        classes of the target, which have ``shares`` and an ``order``, both of shape (K,).
-        """
-        n_rows = len(factors[0])
-        most = min(MAX_GROUPS, int((n_rows / MIN_CELL_ROWS) ** 0.5))
-        groups = np.empty(len(shares), dtype=np.int64)
-        groups[order] = joined(shares[order], most)
-        if n_rows < MIN_BALANCED_ROWS or not groups.any():
-            return None
-        cells, n_cells = [], 0
-        for factor in factors:
-            codes, counts = np.unique(factor, return_inverse=True, return_counts=True)[1:]
-            group = joined(counts.astype(np.float64), most)[codes]
-            cells.append((group + n_cells).astype(np.int32))
-            n_cells += int(group.max()) + 1
-        excess = np.zeros((n_cells, int(groups.max()) + 1), dtype=np.float32)
-        return cls(np.column_stack(cells), groups, excess)
-
-    def balanced(
-        self, weights: _Float32Array, classes: IntArray, rows: slice, rng: np.random.Generator
-    ) -> IntArray:
-        """Return the classes of some rows after the rows have chosen again.
-
-        ``weights``, shape (k, K), are proportional to the model's probabilities, from which
-        ``classes`` were drawn. The counts of earlier calls stay as they are.
-        """
-        cells, excess = self.cells[rows], self.excess
-        n_rows, n_factors = cells.shape
-        codes = np.eye(excess.shape[1], dtype=np.float32)
-        chances = weights @ codes[self.groups]
-        chances /= chances.sum(axis=1, keepdims=True)
-        first = self.groups[classes]
-        ends = np.arange(0, n_rows * n_factors + 1, n_factors)
-        ones = np.ones(cells.size, dtype=np.float32)
-        members = scipy.sparse.csr_array((ones, cells.ravel(), ends), (n_rows, len(excess))).T
-        excess += members @ (codes[first] - chances)
-        share = n_rows / len(self.cells)
-        variance = np.maximum(members @ (chances * (1 - chances)) / share, 1.0)  # of all rows
-        pull = PULL / n_factors / np.sqrt(variance * variance.mean(dtype=np.float64))
-        pull = pull.astype(np.float32)
-        chosen = first
-        logs = np.where(chances > MIN_CHANCE, np.log(np.maximum(chances, MIN_CHANCE)), -np.inf)
-        free = np.flatnonzero(chances.max(axis=1) < 1.0 - MIN_CHANCE)
-        for _ in range(SWEEPS):
-            n_batches = min(math.ceil(BATCHES * share), len(free)) or 1
-            batches = np.array_split(rng.permutation(free), n_batches)
-            uniform = rng.random(len(free))
-            chosen = choose_again(logs, chosen, cells, excess, pull, batches, uniform)
-        moved = np.flatnonzero(chosen != first)
-        inside = weights[moved] * (self.groups == chosen[moved, None])
-        inside /= inside.sum(axis=1, keepdims=True)
-        result = classes.copy()
-        result[moved] = drawn_classes(inside, even_uniform(chosen[moved], rng))[0]
-        return result

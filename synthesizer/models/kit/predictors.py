@@ -15,17 +15,16 @@ chance (Bühlmann 1967, ASTIN Bulletin 4; Micci-Barreca 2001, SIGKDD Exploration
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import Any, Self, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, once_a_column
 from synthesizer.models.kit.kernels import MAX_BINS, BinArray, Float32Array
 from synthesizer.models.kit.numerics import GOLDEN, check_codes, check_floats, joined
 
@@ -40,25 +39,6 @@ FIXED_POINT = 2**20
 FOLDS = 10
 FEW_ROWS = 100
 """Levels with fewer rows have out-of-fold positions."""
-
-
-Result = TypeVar("Result")
-
-
-def once_a_column(function: Callable[[Column], Result]) -> Callable[[Column], Result]:
-    """Return a function that computes its result once for each column object.
-
-    A column is a predictor of many variables. Results live as long as their column.
-    """
-    results: WeakKeyDictionary[Column, Result] = WeakKeyDictionary()
-
-    @wraps(function)
-    def cached(column: Column) -> Result:
-        if (result := results.get(column)) is None:
-            result = results[column] = function(column)
-        return result
-
-    return cached
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,9 @@ from typing import Self
 import numpy as np
 import scipy
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, once_a_column
 from synthesizer.models.domains import Chances
+from synthesizer.models.kit.balance import Balance, Groups
 from synthesizer.models.kit.classes import (
     TargetClasses,
     TargetMoments,
@@ -27,7 +28,6 @@ from synthesizer.models.kit.kernels import LEAF, Float32Array, drawn_classes, ex
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
-    Balance,
     check_codes,
     check_floats,
     check_rising,
@@ -231,8 +231,8 @@ class RegressionLeaves:
         Numbers and levels are in order, missing codes follow the numbers.
         """
         order = np.argsort(self.classes.centres, kind="stable")
-        factors = [_ranks(column) for column in predictors.columns]
-        return Balance.of([nodes, *factors], np.exp(self.logarithms[0]), order)
+        groups = [_balanced_groups(column) for column in predictors.columns]
+        return Balance.of([Groups.of(nodes), *groups], np.exp(self.logarithms[0]), order)
 
     def chances(
         self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int
@@ -355,12 +355,18 @@ def _absent(predictors: Table, labels: IntArray, n_classes: int) -> list[AbsentP
     """Return the absent pairs of every predictor that has any."""
     absent = []
     for column in predictors.columns:
-        edges = np.empty(0) if column.is_coded else _edges(column)
-        codes = _codes(column, edges)
+        edges, codes = _ranges(column)
         pairs = absent_pairs(codes, labels, n_classes)
         if len(pairs[0]):
             absent.append(AbsentPairs(column.name, edges, *pairs))
     return absent
+
+
+@once_a_column
+def _ranges(column: Column) -> tuple[FloatArray, IntArray]:
+    """Return the borders between the ranges of a number, and the level or range of each row."""
+    edges = np.empty(0) if column.is_coded else _edges(column)
+    return edges, _codes(column, edges)
 
 
 def _edges(column: Column) -> FloatArray:
@@ -383,13 +389,14 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     return np.where(states > 0, len(edges) + states, ranges)
 
 
-def _ranks(column: Column) -> IntArray:
-    """Return codes in the order of the values of a column; missing codes come last."""
+@once_a_column
+def _balanced_groups(column: Column) -> Groups:
+    """Return groups in the order of the values of a column; missing codes come last."""
     if column.is_coded:
-        return np.asarray(column.data)
+        return Groups.of(np.asarray(column.data))
     states = column.missing_state()
     ranks = np.unique(column.data, return_inverse=True)[1]
-    return np.where(states > 0, len(ranks) + states.astype(np.int64), ranks)
+    return Groups.of(np.where(states > 0, len(ranks) + states.astype(np.int64), ranks))
 
 
 def node_probabilities(
@@ -515,15 +522,15 @@ def _borrowed_rows(counts: FloatArray, totals: FloatArray, above: FloatArray) ->
     others = np.maximum(totals - 1.0, 0.0)
     scores = np.empty((len(counts), len(BORROWED_ROWS)))
     for k, rows in enumerate(BORROWED_ROWS):
-        lent = np.maximum(_lent(counts, others, above, np.float64(rows)), MIN_P)
+        lent = np.maximum(_lent(counts, others, above, np.full((len(counts), 1), rows)), MIN_P)
         scores[:, k] = np.log(rows) + (counts * np.log(lent)).sum(axis=(1, 2))
-    return np.array(BORROWED_ROWS)[scores.argmax(axis=1)]
+    return np.asarray(np.array(BORROWED_ROWS)[scores.argmax(axis=1)])
 
 
 def _lent(
-    counts: FloatArray, others: FloatArray, above: FloatArray, rows: FloatArray | np.float64
+    counts: FloatArray, others: FloatArray, above: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Return the probabilities of children without the row itself, (parents, 2, K)."""
+    """Return the probabilities of children without the row itself, (parents, 2, K); ``rows`` are (parents, 1)."""
     lent = np.maximum(counts - 1.0, 0.0) + rows[..., None] * above[:, None]
     return np.asarray(lent / (others + rows)[..., None])
 

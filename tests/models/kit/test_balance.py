@@ -12,9 +12,10 @@ import pytest
 from synthesizer import Synthesizer
 from synthesizer.data.table import Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit import numerics
+from synthesizer.models.kit import balance as kit
+from synthesizer.models.kit.balance import Balance, Groups
 from synthesizer.models.kit.kernels import choose_again, drawn_classes
-from synthesizer.models.kit.numerics import Balance, joined
+from synthesizer.models.kit.numerics import joined
 from tests.models.fits import coded, draw, fit, numeric
 
 
@@ -36,7 +37,7 @@ def started(
     rng = np.random.default_rng(seed)
     classes = drawn_classes(weights, rng.random(len(weights)))[0]
     shares, order = weights.mean(axis=0, dtype=np.float64), np.arange(weights.shape[1])
-    balance = Balance.of(factors, shares, order)
+    balance = Balance.of([Groups.of(codes) for codes in factors], shares, order)
     assert balance is not None
     return balance, classes, rng
 
@@ -60,7 +61,7 @@ def test_rows_choose_by_the_model_and_the_squared_distance() -> None:
     pull = np.random.default_rng(3).random(balance.excess.shape).astype(np.float32)
     excess = excess_of(balance, weights, first)
     rng, slow = np.random.default_rng(4), first.copy()
-    free = np.flatnonzero(chances.max(axis=1) < 1 - numerics.MIN_CHANCE)
+    free = np.flatnonzero(chances.max(axis=1) < 1 - kit.MIN_CHANCE)
     order, uniform = rng.permutation(free), rng.random(len(free))
     with np.errstate(divide="ignore"):
         logs = np.log(chances)
@@ -118,11 +119,12 @@ def test_neighbouring_classes_are_joined_by_their_shares() -> None:
 
 
 def test_few_rows_and_one_class_have_no_balance() -> None:
-    few = numerics.MIN_BALANCED_ROWS - 1
+    few = kit.MIN_BALANCED_ROWS - 1
     shares, order = np.full(2, 0.5), np.arange(2)
-    assert Balance.of([np.zeros(few, dtype=int)], shares, order) is None
-    assert Balance.of([np.zeros(few + 1, dtype=int)], shares, order) is not None
-    assert Balance.of([np.zeros(few + 1, dtype=int)], shares[:1], order[:1]) is None
+    one, more = (Groups.of(np.zeros(n, dtype=int)) for n in (few, few + 1))
+    assert Balance.of([one], shares, order) is None
+    assert Balance.of([more], shares, order) is not None
+    assert Balance.of([more], shares[:1], order[:1]) is None
 
 
 @pytest.mark.parametrize("is_number", [True, False])
