@@ -36,9 +36,11 @@ class Groups:
     @classmethod
     def of(cls, codes: IntArray) -> Self:
         """Join the neighbouring codes of n rows."""
-        at, counts = np.unique(codes, return_inverse=True, return_counts=True)[1:]
-        group = joined(counts.astype(np.float64), _most_groups(len(codes))).astype(np.int32)
-        return cls(group[at], int(group.max(initial=-1)) + 1)
+        counts = np.bincount(codes)
+        occurs = counts > 0
+        group = np.zeros(len(counts), dtype=np.int32)
+        group[occurs] = joined(counts[occurs].astype(np.float64), _most_groups(len(codes)))
+        return cls(group[codes], int(group.max(initial=-1)) + 1)
 
 
 def _most_groups(n_rows: int) -> int:

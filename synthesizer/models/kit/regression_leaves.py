@@ -5,7 +5,7 @@ The distribution of a node is shrunk towards that of its parent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -206,10 +206,10 @@ class RegressionLeaves:
         uniform = even_uniform(nodes, rng) if drawing.even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
         at = np.empty(len(nodes))
-        narrowed = self._narrowed(predictors)
+        shift = self._shift(predictors)
         balance = self._balance(predictors, nodes) if drawing.balanced and not steps else None
         for rows, table in self._blocks(predictors):
-            scores, shifts = self._scores(table, nodes[rows], narrowed)
+            scores, shifts = self._scores(table, nodes[rows], shift)
             weights = exponentials(scores)
             classes, rest = drawn_classes(weights, uniform[rows])
             if balance is not None:
@@ -242,9 +242,9 @@ class RegressionLeaves:
         codes = self.classes.spikes.astype(np.int32)
         has_all = len(codes) == n_codes
         shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
-        narrowed = self._narrowed(predictors)
+        shift = self._shift(predictors)
         for rows, table in self._blocks(predictors):
-            weights = exponentials(self._scores(table, nodes[rows], narrowed)[0])
+            weights = exponentials(self._scores(table, nodes[rows], shift)[0])
             weights /= weights.sum(axis=1, keepdims=True)
             shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
@@ -264,14 +264,16 @@ class RegressionLeaves:
         return np.asarray(np.maximum(out, np.log(MIN_P)))
 
     def _scores(
-        self, predictors: Table, nodes: Nodes, narrowed: Float32Array | float = 1.0
+        self,
+        predictors: Table,
+        nodes: Nodes,
+        shift: Callable[[Table], Float32Array] | None = None,
     ) -> tuple[Float32Array, Float32Array]:
         """Return unnormalised log-probabilities, (n, K), and the linear predictor, (n, r)."""
         scores = self._offsets(predictors, nodes)
         if not self.features.terms:
             return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
-        shifts = self._moved(predictors)
-        shifts *= narrowed
+        shifts = (shift or self._moved)(predictors)
         scores += shifts if self._is_plain else shifts @ self.moments.values.T
         return scores, shifts
 
@@ -281,17 +283,21 @@ class RegressionLeaves:
             return self._predictor(predictors)
         return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
 
-    def _narrowed(self, predictors: Table) -> Float32Array | float:
-        """Return the factor, at most 1, of the linear predictor of each moment, shape (r,).
+    def _shift(self, predictors: Table) -> Callable[[Table], Float32Array]:
+        """Return what computes the linear predictor of a block of rows, times a factor of at most 1.
 
         Weakly correlated synthetic predictors must not push numbers to the ends of their range.
         """
         n_rows = predictors.n_rows
         if self.spread is None or n_rows < MIN_SPREAD_ROWS:
-            return 1.0
+            return self._moved
         rows = np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp)
-        spread = self._moved(predictors.take(rows)).std(axis=0)
-        return np.asarray(np.minimum(1.0, MAX_RATIO * self.spread / np.maximum(spread, MIN_P)))
+        is_one_block = n_rows <= self._block_rows
+        moved = self._moved(predictors if is_one_block else predictors.take(rows))
+        spread = (moved[rows] if is_one_block else moved).std(axis=0)
+        factor = np.minimum(1.0, MAX_RATIO * self.spread / np.maximum(spread, MIN_P))
+        factor = factor.astype(np.float32)
+        return lambda table: (moved if is_one_block else self._moved(table)) * factor
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -343,9 +349,13 @@ class RegressionLeaves:
             n_rows += len(codes)
         return code_rows, np.ascontiguousarray(np.concatenate(tables))
 
+    @property
+    def _block_rows(self) -> int:
+        return max(1, MAX_BLOCK_CELLS // self.classes.n_classes)
+
     def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
         """Yield blocks of rows and their predictors, so that scores fit into memory."""
-        n_rows, length = predictors.n_rows, max(1, MAX_BLOCK_CELLS // self.classes.n_classes)
+        n_rows, length = predictors.n_rows, self._block_rows
         for start in range(0, n_rows, length):
             rows = slice(start, start + length)
             yield rows, predictors if n_rows <= length else predictors.take(rows)
@@ -530,7 +540,10 @@ def _borrowed_rows(counts: FloatArray, totals: FloatArray, above: FloatArray) ->
 def _lent(
     counts: FloatArray, others: FloatArray, above: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Return the probabilities of children without the row itself, (parents, 2, K); ``rows`` are (parents, 1)."""
+    """Return the probabilities of children without the row itself, shape (parents, 2, K).
+
+    ``rows`` are those that both children of each parent borrow, shape (parents, 1).
+    """
     lent = np.maximum(counts - 1.0, 0.0) + rows[..., None] * above[:, None]
     return np.asarray(lent / (others + rows)[..., None])
 
