@@ -284,7 +284,7 @@ class RegressionLeaves:
         return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
 
     def _shift(self, predictors: Table) -> Callable[[Table], Float32Array]:
-        """Return what computes the linear predictor of a block of rows, times a factor of at most 1.
+        """Return a function of a block of rows: the linear predictor times a factor of at most 1.
 
         Weakly correlated synthetic predictors must not push numbers to the ends of their range.
         """
