@@ -303,7 +303,7 @@ void exponentials(float *scores, int64_t n, int32_t n_classes)
     }
 }
 
-/* Draw the class at a place in [0, 1) of each row of weights, and the place within the class. */
+/* Draw the class at a point in [0, 1) of each row of weights, and the position within the class. */
 void draw_classes(const float *weights, int64_t n, int32_t n_classes, const double *uniform,
                   int64_t *classes, double *rest)
 {
@@ -318,9 +318,9 @@ void draw_classes(const float *weights, int64_t n, int32_t n_classes, const doub
         double point = uniform[i] * total;
         int32_t k = 0;
         while (k < last && below + (double)row[k] <= point) below += (double)row[k++];
-        double place = (point - below) / (double)row[k];
+        double position = (point - below) / (double)row[k];
         classes[i] = k;
-        rest[i] = place < 0.0 ? 0.0 : place > 1.0 - 1e-12 ? 1.0 - 1e-12 : place;
+        rest[i] = position < 0.0 ? 0.0 : position > 1.0 - 1e-12 ? 1.0 - 1e-12 : position;
     }
 }
 
@@ -334,14 +334,14 @@ void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, 
 {
     for (int64_t b = 0, start = 0; b < n_batches; start = ends[b++]) {
         for (int64_t i = start; i < ends[b]; i++) {
-            const int32_t *own = cells + order[i] * n_factors;
+            const int32_t *row_cells = cells + order[i] * n_factors;
             const float *log_share = logs + order[i] * n_groups;
             int64_t old = chosen[order[i]];
             float of_row = 0.0f, top, sum = 0.0f;
             for (int32_t h = 0; h < n_groups; h++) cost[h] = 0.0f;
             for (int32_t j = 0; j < n_factors; j++) {
-                const float *weight = pull + (int64_t)own[j] * n_groups;
-                const float *count = excess + (int64_t)own[j] * n_groups;
+                const float *weight = pull + (int64_t)row_cells[j] * n_groups;
+                const float *count = excess + (int64_t)row_cells[j] * n_groups;
                 for (int32_t h = 0; h < n_groups; h++) cost[h] += weight[h] * (count[h] + 0.5f);
                 of_row += weight[old];
             }

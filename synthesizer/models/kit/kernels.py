@@ -106,17 +106,17 @@ def grow(
     """
     if LIBRARY is None:
         return _grown_by_level(bins, n_bins, response, width, rows, growth)
-    own, p = np.array(rows, dtype=np.int32), len(bins)
+    sampled, p = np.array(rows, dtype=np.int32), len(bins)
     first = np.append(0, np.cumsum(n_bins, dtype=np.int64))
-    nodes = [np.empty(2 * (len(own) // growth.min_leaf) + 1, dtype=np.int32) for _ in range(4)]
+    nodes = [np.empty(2 * (len(sampled) // growth.min_leaf) + 1, dtype=np.int32) for _ in range(4)]
     features = [np.ascontiguousarray(of_feature, dtype=np.uint16) for of_feature in bins]
     pointers = (ctypes.c_void_p * p)(*[of_feature.ctypes.data for of_feature in features])
     are_classes = response.ndim == 1
     values = np.ascontiguousarray(response, dtype=np.int32 if are_classes else np.int64)
     n_bins = np.asarray(n_bins, dtype=np.int32)
     n_nodes = LIBRARY.grow(
-        _pointer(own), ctypes.c_int64(len(own)), p, pointers, _pointer(n_bins), _pointer(first),
-        width, _pointer(values if are_classes else None),
+        _pointer(sampled), ctypes.c_int64(len(sampled)), p, pointers, _pointer(n_bins),
+        _pointer(first), width, _pointer(values if are_classes else None),
         _pointer(None if are_classes else values), growth.min_leaf,
         -1 if growth.max_depth is None else min(growth.max_depth, 2**31 - 1),
         ctypes.c_double(growth.min_gain), growth.n_candidates, ctypes.c_uint64(growth.key),
@@ -136,9 +136,9 @@ def _grown_by_level(
     growth: Growth,
 ) -> Splits:
     """Grow all nodes of a level at once; see `grow`."""
-    own = np.asarray(rows, dtype=np.int64)
-    values = response[own]
-    node_of = np.zeros(len(own), dtype=np.int64)  # within the level; -1 in leaves
+    sampled = np.asarray(rows, dtype=np.int64)
+    values = response[sampled]
+    node_of = np.zeros(len(sampled), dtype=np.int64)  # within the level; -1 in leaves
     keys = np.array([growth.key], dtype=np.uint64)
     levels, depth = [], 0
     while len(keys):
@@ -151,19 +151,19 @@ def _grown_by_level(
             for block in range(len(starts) - 1):
                 inside, low = by_node[starts[block] : starts[block + 1]], block * step
                 best[low : low + step] = _best_splits(
-                    [of_feature[own[inside]] for of_feature in bins], n_bins, values[inside], width,
-                    node_of[inside] - low, tried[low : low + step], growth,
+                    [of_feature[sampled[inside]] for of_feature in bins], n_bins, values[inside],
+                    width, node_of[inside] - low, tried[low : low + step], growth,
                 )  # fmt: skip
         levels.append(best)
         goes_on = best[:, 0] >= 0
         number = np.where(goes_on, np.cumsum(goes_on) - 1, -1)
         inner = np.flatnonzero(node_of >= 0)
         inner = inner[goes_on[node_of[inner]]]
-        nodes, of_row = node_of[inner], np.full(len(own), -1, dtype=np.int64)
+        nodes, of_row = node_of[inner], np.full(len(sampled), -1, dtype=np.int64)
         is_right = np.empty(len(inner), dtype=bool)
         for feature in np.unique(best[goes_on, 0]):
             at = np.flatnonzero(best[nodes, 0] == feature)
-            is_right[at] = bins[feature][own[inner[at]]] > best[nodes[at], 1]
+            is_right[at] = bins[feature][sampled[inner[at]]] > best[nodes[at], 1]
         of_row[inner] = 2 * number[nodes] + is_right
         node_of, depth = of_row, depth + 1
         two = np.array([1, 2], dtype=np.uint64)
@@ -193,12 +193,12 @@ def _best_splits(
             cells = number[nodes[rows]] * size + bins[feature][rows]
             table = _summed(cells, len(some) * size, values[rows], width)
             table = table.reshape(len(some), size, -1)
-            left = table.cumsum(axis=1)
-            rest = total[some, None] - left
-            counted = (left[..., 0] >= growth.min_leaf) & (rest[..., 0] >= growth.min_leaf)
+            lower = table.cumsum(axis=1)
+            rest = total[some, None] - lower
+            counted = (lower[..., 0] >= growth.min_leaf) & (rest[..., 0] >= growth.min_leaf)
             counted &= table[..., 0] > 0
             with np.errstate(divide="ignore", invalid="ignore"):
-                gained = np.where(counted, _score(left) + _score(rest), -1.0)
+                gained = np.where(counted, _score(lower) + _score(rest), -1.0)
             last, at = gained.argmax(axis=1), np.arange(len(some))
             better = np.flatnonzero(gained[at, last] > scores[some])
             scores[some[better]] = gained[better, last[better]]
@@ -332,9 +332,9 @@ def exponentials(scores: Float32Array) -> Float32Array:
 def drawn_classes(
     weights: npt.NDArray[np.floating], uniform: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the class at a place in [0, 1) of each row of weights, (n, K), and the rest of it.
+    """Return the class at a point in [0, 1) of each row of weights, (n, K), and the rest of it.
 
-    The rest is the place within the class, even in [0, 1).
+    The rest is the position within the class, even in [0, 1).
 
     Examples
     --------
@@ -359,8 +359,8 @@ def drawn_classes(
     last = k - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
     classes = np.minimum((cumulated[:, 1:] <= points[:, None]).sum(axis=1), last)
     at = np.arange(n)
-    place = (points - cumulated[at, classes]) / weights[at, classes]
-    return classes, np.clip(place, 0.0, 1.0 - 1e-12)
+    position = (points - cumulated[at, classes]) / weights[at, classes]
+    return classes, np.clip(position, 0.0, 1.0 - 1e-12)
 
 
 def choose_again(

@@ -456,8 +456,8 @@ def node_probabilities(
         others = np.maximum(total - 1.0, 0.0)
         left_out[children] = _lent(counted, others, left_out[inner], preferred)
         above = _without_impossible(probabilities[inner], counted, total)
-        enough = _min_borrowed_rows(total, weight[inner, None], min_effective_rows)
-        borrowed = np.maximum(np.maximum(preferred, least), enough)
+        needed = _min_borrowed_rows(total, weight[inner, None], min_effective_rows)
+        borrowed = np.maximum(np.maximum(preferred, least), needed)
         rows = total + borrowed
         probabilities[children] = (counted + borrowed[..., None] * above) / rows[..., None]
         weight[children] = (1.0 + borrowed * weight[inner, None]) / rows
@@ -517,7 +517,7 @@ def _min_borrowed_rows(
     if min_effective_rows <= 1:
         return np.zeros_like(totals)
     room = 1.0 / min_effective_rows - weights_above
-    # a parent that is as small itself cannot lend enough: take nearly all from it
+    # a parent that is as small itself cannot lend needed: take nearly all from it
     rows = (1.0 - totals / min_effective_rows) / np.maximum(room, 1e-9)
     return np.where(totals < min_effective_rows, np.where(room > 1e-9, rows, 1e9), 0.0)
 
