@@ -204,9 +204,8 @@ def test_levels_that_tell_the_target_equally_well_have_places_of_their_own(level
 def test_places_of_missing_codes_are_one_range_apart(observed, expected):
     values = [*observed, np.nan, np.nan]
     column = numeric("x", values, states=[0] * len(observed) + [1, 2], missing=("", "-8"))
-    encoding = Encoding.learn(
-        Table([column]), Response.of_numbers(np.ones((len(values), 1))), prior=0.0
-    )
+    response = Response.of_numbers(np.ones((len(values), 1)))
+    encoding = Encoding.fit(Table([column]), response, prior=0.0, rng=rng())[0]
     assert encoding.positions[0].tolist() == expected
 
 
@@ -214,7 +213,7 @@ def test_ordered_levels_keep_their_order_and_unseen_ones_lie_in_the_middle():
     ordered = coded("o", [2, 0, 1, 1], 3, kind=Kind.ORDERED)
     table = Table([ordered, coded("c", [0, 0, 1, 1], 3)])
     response = np.array([1.0, 1.0, -1.0, -1.0])[:, None]
-    encoding = Encoding.learn(table, Response.of_numbers(response), prior=0.0)
+    encoding = Encoding.fit(table, Response.of_numbers(response), prior=0.0, rng=rng())[0]
     assert encoding.positions[0].tolist() == [0, 1, 2]
     assert encoding.positions[1].tolist() == [1, -1, 0]
 

@@ -26,7 +26,7 @@ LEAF = -1
 MAX_CELLS = 2**20
 """Counts and sums of a node that are kept for its children."""
 MAX_LEVEL_CELLS = 2**21
-"""Counts and sums that are computed at once without a compiler."""
+"""Bins of nodes that are counted at once without a compiler."""
 
 
 def _load() -> ctypes.CDLL | None:
@@ -143,16 +143,18 @@ def _grown_by_level(
     levels, depth = [], 0
     while len(keys):
         best = np.full((len(keys), 3), -1, dtype=np.int64)
+        rows_of = np.bincount(node_of[node_of >= 0], minlength=len(keys))
+        large = np.flatnonzero(rows_of >= 2 * growth.min_leaf)
         if growth.max_depth is None or depth < growth.max_depth:
-            tried = _tried(keys, len(bins), growth.n_candidates)
-            step = max(1, MAX_LEVEL_CELLS // (int(n_bins.max()) * (width + 1)))
-            by_node = np.argsort(node_of, kind="stable")
-            starts = np.searchsorted(node_of[by_node], np.arange(0, len(keys) + step, step))
-            for block in range(len(starts) - 1):
-                inside, low = by_node[starts[block] : starts[block + 1]], block * step
-                best[low : low + step] = _best_splits(
+            step = max(1, MAX_LEVEL_CELLS // int(n_bins.max()))
+            for some in np.split(large, range(step, len(large), step)):
+                number = np.full(len(keys) + 1, -1)  # last: rows in leaves
+                number[some] = np.arange(len(some))
+                inside = np.flatnonzero(number[node_of] >= 0)
+                best[some] = _best_splits(
                     [of_feature[sampled[inside]] for of_feature in bins], n_bins, values[inside],
-                    width, node_of[inside] - low, tried[low : low + step], growth,
+                    width, number[node_of[inside]],
+                    _tried(keys[some], len(bins), growth.n_candidates), growth,
                 )  # fmt: skip
         levels.append(best)
         goes_on = best[:, 0] >= 0
@@ -191,21 +193,26 @@ def _best_splits(
             number[some] = np.arange(len(some))
             rows = np.flatnonzero(number[nodes] >= 0)
             cells = number[nodes[rows]] * size + bins[feature][rows]
-            table = _summed(cells, len(some) * size, values[rows], width)
-            table = table.reshape(len(some), size, -1)
-            lower = table.cumsum(axis=1)
-            rest = total[some, None] - lower
-            counted = (lower[..., 0] >= growth.min_leaf) & (rest[..., 0] >= growth.min_leaf)
-            counted &= table[..., 0] > 0
+            has_rows = np.bincount(cells, minlength=len(some) * size) > 0
+            occupied = np.flatnonzero(has_rows)
+            at = (np.cumsum(has_rows) - 1)[cells]
+            lower = _summed(at, len(occupied), values[rows], width).cumsum(axis=0)
+            node = occupied // size
+            starts = np.searchsorted(node, np.arange(len(some)))
+            before = np.concatenate([np.zeros_like(lower[:1]), lower])[starts]
+            lower -= before[node]
+            rest = total[some[node]] - lower
+            counted = np.minimum(lower[:, 0], rest[:, 0]) >= growth.min_leaf
             with np.errstate(divide="ignore", invalid="ignore"):
                 gained = np.where(counted, _score(lower) + _score(rest), -1.0)
-            last, at = gained.argmax(axis=1), np.arange(len(some))
-            better = np.flatnonzero(gained[at, last] > scores[some])
-            scores[some[better]] = gained[better, last[better]]
-            follows = (table[better, :, 0] > 0) & (np.arange(size) > last[better, None])
-            best[some[better], 0] = feature
-            best[some[better], 1] = last[better]
-            best[some[better], 2] = follows.argmax(axis=1)
+            highest = np.maximum.reduceat(gained, starts)
+            equal = np.flatnonzero(gained == highest[node])
+            last = equal[np.unique(node[equal], return_index=True)[1]]
+            better = np.flatnonzero(highest > scores[some])
+            scores[some[better]], last = highest[better], last[better]
+            best[some[better]] = np.column_stack(
+                [np.full(len(last), feature), occupied[last] % size, occupied[last + 1] % size]
+            )
     best[~(scores - _score(total) > growth.min_gain)] = -1
     return best
 

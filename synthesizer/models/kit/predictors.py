@@ -181,21 +181,13 @@ class Encoding:
             check_floats(f"positions of {name!r}", positions, (-1,))
 
     @classmethod
-    def learn(cls, predictors: Table, response: Response, *, prior: float) -> Self:
-        """Position the codes of n rows of predictors by the response of the tree.
-
-        For ``prior`` see `level_scores`.
-        """
-        positions = tuple(_positions(column, response, prior) for column in predictors.columns)
-        return cls(predictors.names, positions)
-
-    @classmethod
     def fit(
         cls, predictors: Table, response: Response, *, prior: float, rng: np.random.Generator
     ) -> tuple[Self, Float32Array, list[Bins]]:
         """Return the encoding, and the matrix that trees are fitted to, shape (n, p), in bins too.
 
-        With many levels, the position of a row comes from the other rows of its level.
+        For ``prior`` see `level_scores`. With many levels, the position of a row comes from the
+        other rows of its level.
         """
         matrix = np.empty((len(predictors.names), predictors.n_rows), dtype=np.float32)
         positions, bins, folds = [], [], np.empty(0, dtype=np.int64)
@@ -312,15 +304,11 @@ def _out_of_fold(
 def _positions(column: Column, response: Response, prior: float) -> Float32Array:
     if column.variable.kind is Kind.ORDERED:
         return np.arange(column.variable.n_codes, dtype=np.float32)
-    if column.is_coded:
-        codes = np.asarray(column.data, dtype=np.int32)
-        if _has_many_levels(column):
-            prior = max(prior, chance_prior(codes, column.variable.n_codes, response))
-        scores = level_scores(codes, column.variable.n_codes, response, prior)
-        scale = np.abs(scores).max(initial=0.0)
-        # float32 must keep neighbours apart whatever the units of the target are.
-        return (scores / scale if scale > 0 else scores).astype(np.float32)
-    return _missing_positions(column)
+    codes = np.asarray(column.data, dtype=np.int32)
+    scores = level_scores(codes, column.variable.n_codes, response, prior)
+    scale = np.abs(scores).max(initial=0.0)
+    # float32 must keep neighbours apart whatever the units of the target are.
+    return (scores / scale if scale > 0 else scores).astype(np.float32)
 
 
 @once_a_column
