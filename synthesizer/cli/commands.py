@@ -210,7 +210,11 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
+        from synthesizer.models.kit.kernels import is_compiled
+
         print(f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer")
+        if not is_compiled():
+            print("not compiled: same results, trees are slower; install again with a C compiler")
         raise typer.Exit
 
 

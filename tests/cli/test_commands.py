@@ -17,6 +17,7 @@ from synthesizer.cli.commands import FORMER, TASKS, app, name_of
 from synthesizer.cli.printing import show_table
 from synthesizer.data.errors import Problems
 from synthesizer.engine.registry import Registry
+from synthesizer.models.kit import kernels
 from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import NO_HALVES, call, persons_config, persons_frame, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
@@ -153,9 +154,12 @@ def test_without_installed_models(
     assert not (folder / "out").exists()
 
 
-def test_version() -> None:
+def test_version(monkeypatch: pytest.MonkeyPatch) -> None:
     line = f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer\n"
+    monkeypatch.setattr(kernels, "LIBRARY", object())
     assert call("--version").output == line
+    monkeypatch.setattr(kernels, "LIBRARY", None)
+    assert "not compiled: same results" in call("--version").output
 
 
 def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
