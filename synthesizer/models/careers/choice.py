@@ -402,6 +402,7 @@ def _thinning(fitted: FloatArray, unseen: FloatArray) -> float:
 def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -> FloatArray:
     """Return coefficients that move the mean of chosen rows, of (n * K, q), by ``gap``."""
     n = values.shape[0] // candidates
+    values = values.astype(np.float64)  # once, not in every product
     scale = 1.0 / np.sqrt(ridge)
     wanted = n * gap + values.sum(axis=0) / candidates
 
