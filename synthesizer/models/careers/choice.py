@@ -3,9 +3,9 @@
 Small errors of single steps add up over a career, and so does copying. So K careers are drawn for
 each person, and one is chosen with probability proportional to exp(b f). The vector f counts:
 states by period, time in each state (absence is one), runs and moves, first and last state, states
-between two others (absence there is a gap), first times of two states, states times features of the
-person, and equal careers in the data. b is fitted so that the means of f over chosen careers equal
-those of the data: an exponential family with a ridge.
+between two others (absence there is a gap), states times features of the person, and equal careers
+in the data. b is fitted so that the means of f over chosen careers equal those of the data: an
+exponential family with a ridge.
 Independent choices would have sampling noise. So the persons choose again, one after the other,
 with probability proportional to exp(b f - d / 2), where d is the squared distance between the means
 of all chosen careers and of the data: a Gibbs sampler (Geman and Geman 1984).
@@ -33,8 +33,8 @@ from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numerics import check_floats, check_rising
+from synthesizer.models.kit.kernels import Float32Array
 
 Counted: TypeAlias = Any
 """A sparse array (csr) of counts of careers, shape (n, q)."""
@@ -44,8 +44,6 @@ Draw = Callable[[Table, int], Codes]
 
 MAX_PERIOD_GROUPS, MAX_STRETCHES = 72, 6
 """Groups of periods in which states are counted, in total and by features of persons."""
-MAX_TIMED_STATES = 20
-"""States whose first periods are counted in pairs."""
 MIN_PERSONS = 5
 """Persons with a count for it to be used."""
 GRIDS = ((1, True), (1, False))
@@ -152,14 +150,11 @@ def _entries(
         (person[inner], runs.state[inner].astype(np.int64)),
     ]
     by_length = k * (periods + 1)
-    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, k, 5 * k * k)
+    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, k)
     begins = np.cumsum((0, *sizes))
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
     value = np.ones(len(row), dtype=np.float32)
-    of, pair, much = _timings(runs, n, k, periods)
-    row, cell = np.concatenate([row, of]), np.concatenate([cell, pair + begins[len(parts)]])
-    value = np.concatenate([value, much])
     if features.terms:
         known = features.matrix(persons)[:, features.linear][:, 1:]
         stretch = np.tile(_stretches(periods, MAX_STRETCHES), n)
@@ -173,29 +168,6 @@ def _entries(
         row = np.concatenate([row, of[at].astype(np.int32)])
         cell = np.concatenate([cell, begins[-1] + term * (MAX_STRETCHES * k + 1) + what[at]])
         value = np.concatenate([value, much[at] * known[of[at], term]])
-    return row, cell, value
-
-
-def _timings(
-    runs: Runs, n: int, k: int, periods: int
-) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
-    """Return the first periods of two states: both, their squares and their product.
-
-    They begin in one of the states at the earliest in the second period. Together they decide the
-    mean and the covariance of two timings, such as marriage and first child.
-    """
-    begins = np.full((n, k), -1.0, dtype=np.float32)
-    starts = np.flatnonzero(runs.index > 0)[::-1]  # the first run of a state is written last
-    begins[runs.person[starts], runs.state[starts]] = runs.start[starts] / periods - 0.5
-    begins[runs.person[runs.first], runs.state[runs.first]] = -1.0
-    parts = [(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.float32))]
-    for a in range(k if k <= MAX_TIMED_STATES else 0):
-        for b in range(a):
-            row = np.flatnonzero((begins[:, a] >= -0.5) & (begins[:, b] >= -0.5)).astype(np.int32)
-            one, other = begins[row, a], begins[row, b]
-            for j, value in enumerate((one, other, one * one, other * other, one * other)):
-                parts.append((row, np.full(len(row), j * k * k + a * k + b), value))
-    row, cell, value = (np.concatenate(part) for part in zip(*parts, strict=True))
     return row, cell, value
 
 
@@ -402,7 +374,6 @@ def _thinning(fitted: FloatArray, unseen: FloatArray) -> float:
 def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -> FloatArray:
     """Return coefficients that move the mean of chosen rows, of (n * K, q), by ``gap``."""
     n = values.shape[0] // candidates
-    values = values.astype(np.float64)  # once, not in every product
     scale = 1.0 / np.sqrt(ridge)
     wanted = n * gap + values.sum(axis=0) / candidates
 

@@ -70,7 +70,6 @@ def test_counts_equal_slow_code():
     names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
     names += [(what, a, b) for what in ("move", "ends") for a in range(3) for b in range(3)]
     names += [("between", a, 0) for a in range(3)]
-    names += [(f"timing {j}", a, b) for j in range(5) for a in range(3) for b in range(3)]
     in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
     names += [
         (known_as, position, 0)
@@ -87,11 +86,6 @@ def test_counts_equal_slow_code():
         original.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
         original["ends", career[0], career[-1]] += 1
         original.update(("between", state, 0) for state, _ in runs[1:-1])
-        begins = {a: career.index(a) / 7 - 0.5 for a in set(career) - {career[0]}}
-        for a, b in ((a, b) for a in begins for b in begins if b < a):
-            x, y = begins[a], begins[b]
-            for j, value in enumerate((x, y, x * x, y * y, x * y)):
-                original[f"timing {j}", a, b] = value
         for term, value in enumerate(known[i]):
             for t, a in enumerate(career):
                 original[term, in_part[t] * 3 + a, 0] += value
