@@ -44,6 +44,8 @@ Draw = Callable[[Table, int], Codes]
 
 MAX_PERIOD_GROUPS, MAX_STRETCHES = 72, 6
 """Groups of periods in which states are counted, in total and by features of persons."""
+MAX_STATES_APART, N_MOMENTS = 8, 4
+"""New states of a person between which the periods are counted, and moments of two states."""
 MIN_PERSONS = 5
 """Persons with a count for it to be used."""
 GRIDS = ((1, True), (1, False))
@@ -139,7 +141,9 @@ def _entries(
     inner = moves[runs.index[moves] < runs.counts[runs.person[moves]] - 1]
     every = np.arange(n, dtype=np.int32)
     rows = np.repeat(every, periods)
-    spell, of_state = np.unique(runs.person * k + runs.state, return_inverse=True)
+    spell, visits, of_state = np.unique(
+        runs.person * k + runs.state, return_index=True, return_inverse=True
+    )
     time = np.bincount(of_state, weights=runs.length).astype(np.int64)
     parts = [
         (rows, (_stretches(periods, MAX_PERIOD_GROUPS) * k + careers).ravel()),
@@ -151,10 +155,14 @@ def _entries(
     ]
     by_length = k * (periods + 1)
     sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, k)
-    begins = np.cumsum((0, *sizes))
+    begins = np.cumsum((0, *sizes, N_MOMENTS * k * k))
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
     value = np.ones(len(row), dtype=np.float32)
+    timed, timing, moment = _timings(runs, np.sort(visits), k)
+    row = np.concatenate([row, timed])
+    cell = np.concatenate([cell, begins[-2] + timing])
+    value = np.concatenate([value, moment])
     if features.terms:
         known = features.matrix(persons)[:, features.linear][:, 1:]
         stretch = np.tile(_stretches(periods, MAX_STRETCHES), n)
@@ -169,6 +177,28 @@ def _entries(
         cell = np.concatenate([cell, begins[-1] + term * (MAX_STRETCHES * k + 1) + what[at]])
         value = np.concatenate([value, much[at] * known[of[at], term]])
     return row, cell, value
+
+
+def _timings(
+    runs: Runs, visits: Index, k: int
+) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
+    """Return moments of the first periods in two states: row of the person, cell, and value.
+
+    ``visits`` are the first runs in each state, in the order of ``runs``. The four moments of two
+    states are: both occur, sum and difference of the first periods, and the squared difference.
+    """
+    person, pairs = runs.person[visits], []
+    for steps in range(1, MAX_STATES_APART + 1):
+        earlier = np.flatnonzero(person[steps:] == person[:-steps])
+        pairs.append((visits[earlier], visits[earlier + steps]))
+    earlier, later = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    total = runs.start[later] + runs.start[earlier]
+    gap = runs.start[later] - runs.start[earlier]
+    moments = np.column_stack([np.ones_like(gap), total, gap, gap**2])
+    pair = runs.state[earlier] * np.int64(k) + runs.state[later]
+    cell = pair[:, None] * N_MOMENTS + np.arange(N_MOMENTS)
+    row = np.repeat(runs.person[earlier].astype(np.int32), N_MOMENTS)
+    return row, cell.ravel(), moments.astype(np.float32).ravel()
 
 
 def _stretches(n_periods: int, most: int) -> Index:
