@@ -406,6 +406,7 @@ def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -
     n = values.shape[0] // candidates
     scale = 1.0 / np.sqrt(ridge)
     wanted = n * gap + values.sum(axis=0) / candidates
+    values = values.astype(np.float64)  # once, not in each product
 
     def loss(scaled: FloatArray) -> tuple[float, FloatArray]:
         b = scaled * scale
