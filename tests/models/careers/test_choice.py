@@ -8,7 +8,7 @@ from scipy import sparse
 
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
-from synthesizer.models.careers.choice import CareerCounts, KnownCareers, _fit, _thinning
+from synthesizer.models.careers.choice import CareerCounts, KnownCareers, _fit, _thinning, _timings
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
 from tests.tables import coded
@@ -32,8 +32,8 @@ def late_and_early(n, seed, periods=16):
     return states, codes
 
 
-def drawn_of(options, data, persons, n=None, seed=1):
-    fitted = fit_careers(data, 3, persons, options, rng=np.random.default_rng(seed))
+def drawn_of(options, data, persons, n=None, seed=1, n_states=3):
+    fitted = fit_careers(data, n_states, persons, options, rng=np.random.default_rng(seed))
     n = persons.n_rows if n is None else n
     people = persons.take(np.arange(n) % persons.n_rows)
     return fitted.sample(people, n, rng=np.random.default_rng(seed + 1))
@@ -57,7 +57,7 @@ def test_chosen_careers_agree_with_the_data_by_group():
 
 
 def test_counts_equal_slow_code():
-    """States by period, time in each, spells, moves, ends, between; by sex states, first run."""
+    """States by period, time, spells, moves, ends, between, timings; by sex states, first run."""
     rng = np.random.default_rng(2)
     data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
     data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
@@ -70,6 +70,8 @@ def test_counts_equal_slow_code():
     names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
     names += [(what, a, b) for what in ("move", "ends") for a in range(3) for b in range(3)]
     names += [("between", a, 0) for a in range(3)]
+    timings = ("both", "sum", "gap", "square")
+    names += [(what, a, b) for a in range(3) for b in range(3) for what in timings]
     in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
     names += [
         (known_as, position, 0)
@@ -86,6 +88,11 @@ def test_counts_equal_slow_code():
         original.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
         original["ends", career[0], career[-1]] += 1
         original.update(("between", state, 0) for state, _ in runs[1:-1])
+        for a, b in itertools.permutations(set(career), 2):
+            start, end = career.index(a), career.index(b)
+            if start < end:
+                moments = (1, start + end, end - start, (end - start) ** 2)
+                original.update({(w, a, b): m for w, m in zip(timings, moments, strict=True)})
         for term, value in enumerate(known[i]):
             for t, a in enumerate(career):
                 original[term, in_part[t] * 3 + a, 0] += value
@@ -99,6 +106,38 @@ def test_counts_equal_slow_code():
     assert counts.cells.tolist() == remaining.tolist()
     np.testing.assert_allclose(actual, cells[:30, remaining], rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(counts.spread, cells[:, remaining].std(axis=0), rtol=1e-6)
+
+
+def test_timings_are_of_states_that_are_few_new_states_apart():
+    runs = to_runs(np.array([[*range(12)], [0, *range(11)]]))
+    visits = np.flatnonzero(runs.person == 0)
+    row, cell, value = _timings(runs, visits, 12)
+    pairs = {(a, b) for a in range(12) for b in range(a + 1, min(a + 9, 12))}
+    assert set(zip(*np.divmod(cell[::4] // 4, 12), strict=True)) == pairs
+    assert not row.any()
+    assert value[2::4].max() == 8
+
+
+def test_two_timings_are_correlated_as_in_the_data():
+    """The second event soon follows the first one, if it does; a third event is independent."""
+    rng, n = np.random.default_rng(1), 400
+    first, other = rng.integers(3, 20, n), rng.integers(1, 24, n)
+    second = np.where(rng.random(n) < 0.5, first + 1 + rng.poisson(1, n), 20)
+    had_first, had_second, had_other = (
+        np.arange(20) >= event[:, None] for event in (first, second, other)
+    )
+    data = 2 * np.add(had_first, had_second, dtype=np.int32) + had_other
+
+    def correlation(careers):
+        both = careers[(careers > 3).any(axis=1)]
+        return np.corrcoef((both > 1).argmax(axis=1), (both > 3).argmax(axis=1))[0, 1]
+
+    gaps = []
+    for options in (ONE_EACH, CareerOptions()):
+        drawn = drawn_of(options, data, Table([], n), n_states=6)
+        gaps.append(correlation(data) - correlation(drawn))
+    assert gaps[0] > 0.2
+    assert gaps[1] < 0.3 * gaps[0]
 
 
 def test_coefficients_are_where_the_chosen_careers_have_the_means_that_are_sought():
