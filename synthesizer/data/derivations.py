@@ -433,10 +433,11 @@ def _linear(
     usable = ~np.isnan(run) & (run != 0)
     rise = target[half : 2 * half] - target[:half]
     ratios = np.full(run.shape, np.nan)
-    np.divide(np.broadcast_to(rise, run.shape), run, out=ratios, where=usable)
-    slopes = _medians(ratios)
-    rest = target - slopes[:, None] * values
-    residuals = np.abs(rest - _medians(rest)[:, None])
+    with np.errstate(over="ignore", invalid="ignore"):  # differences may be denormal
+        np.divide(np.broadcast_to(rise, run.shape), run, out=ratios, where=usable)
+        slopes = _medians(ratios)
+        rest = target - slopes[:, None] * values
+        residuals = np.abs(rest - _medians(rest)[:, None])
     close = (residuals <= 4 * slack + 1e-6 * np.abs(target)).mean(axis=1) >= _PROBE_AGREEMENT
     close &= (usable.sum(axis=1) >= _PROBE_AGREEMENT * half) & (slopes != 0)
     for i in np.flatnonzero(close):

