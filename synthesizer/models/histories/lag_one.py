@@ -15,7 +15,6 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, PastValues, PathRule, past_columns, value_before
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.bounds import Bounded
 from synthesizer.models.domains import MIN_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
@@ -61,7 +60,7 @@ class FittedLagOne(FittedHistory):
     rules: tuple[PathRule, ...]
     changes: tuple[str, ...] | None
     """Variables whose changes are predictors."""
-    bounds: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
     """Predictors whose value before is a predictor, too."""
     moves: SeenMoves | None = None
     """Allowed steps, unless rules and structural zeros exclude all of them."""
@@ -98,7 +97,7 @@ class FittedLagOne(FittedHistory):
     ) -> _Walk:
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
-        predictors = with_former(predictors, self.bounds)
+        predictors = with_former(predictors, self.former)
         memory = PastValues(self.first.step.variable, predictors.index.n_persons)
         return _Walk(self, predictors, limits, rules, must, memory, rng)
 
@@ -567,8 +566,8 @@ class LagOne(WrappedHistory):
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
-        bounds = self.base.bounds.names if isinstance(self.base, Bounded) else ()
-        predictors = with_former(predictors, bounds)
+        former = self.base.former
+        predictors = with_former(predictors, former)
         moves = None
         if target.is_coded and not self.new_moves:
             moves = SeenMoves.of(predictors, target, self.moves_with)
@@ -580,7 +579,7 @@ class LagOne(WrappedHistory):
             table: Table = predictors.take(rows).with_columns(past)
             whole = self._part(table, target.take(rows), numbers, rng)
             pooled = {POOLED: Steps(moves=None, values=whole)}
-            return FittedLagOne(whole, pooled, (*rules,), names, bounds, moves)
+            return FittedLagOne(whole, pooled, (*rules,), names, former, moves)
         first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
@@ -593,7 +592,7 @@ class LagOne(WrappedHistory):
                 steps[period] = self._steps(
                     table.take(rows), values.take(rows), moved[rows], numbers, rng
                 )
-        return FittedLagOne(first, steps, tuple(rules), names, bounds, moves)
+        return FittedLagOne(first, steps, tuple(rules), names, former, moves)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return the number of each fit, a period or `POOLED`, and its rows."""
