@@ -125,8 +125,8 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10638,
-    "models": 9706,
+    "data": 10648,
+    "models": 9833,
     "measures": 14460,
     "engine": 1797,
     "report": 6627,
@@ -159,7 +159,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 321
+MOST_FILES = 322
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 

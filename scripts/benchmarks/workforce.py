@@ -54,6 +54,12 @@ COEFFICIENT_OF_WOMEN: Final = -0.024
 
 CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
+NEW_PAIRS = (
+    ("agency", "bargaining_unit"),
+    ("education", "years_since_degree"),
+    ("age_range", "years_since_degree"),
+)
+"""Compared with the new sample, which has new pairs too."""
 RISING = ("education", "military_service")
 RACES = ("AIAN", "Asian", "Black", "Hispanic")
 MODELS = {
@@ -88,6 +94,8 @@ def synthesis(persons: int = 20_000, config: Path = CONFIG, datasets: int = 5) -
         yield from rows_of(f"pay, {label}", {str(name): value for name, value in figures.items()})
         known = [one["basic_pay"].isin(frame["basic_pay"]).mean() for one in frames]
         yield Row(f"pay, {label}", "no value of the original", 100 * (1 - np.mean(known)), "%")
+        figures = pd.DataFrame([changes_of(one, frame) for one in frames]).mean()
+        yield from rows_of(f"combinations, {label}", {str(n): v for n, v in figures.items()})
     yield from wages(frame, fresh, several)
 
 
@@ -138,6 +146,27 @@ def pay_of(frame: pd.DataFrame) -> dict[str, float]:
         "correlation with the pay before": float(pays[0][same].corr(pays[1][same])),
         "the same, all rows": float(pays[0][later].corr(pays[1][later])),
         "share of rows of the pay table in %": 100 * in_table(frame),
+    }
+
+
+def changes_of(frame: pd.DataFrame, original: pd.DataFrame) -> dict[str, float]:
+    """Return shares of new pairs, the number of locality percentages, and changes of pay."""
+    figures = {}
+    for names in NEW_PAIRS:
+        known, pairs = (
+            pd.MultiIndex.from_frame(f[[*names]].astype(str)) for f in (original, frame)
+        )
+        figures[f"new {' and '.join(names)} in %"] = 100 * float((~pairs.isin(known)).mean())
+    rates = frame["locality_adjustment"].astype(float) / frame["basic_pay"].astype(float)
+    figures["locality percentages"] = rates.round(4).nunique()
+    frame = frame.sort_values(["person", "year"])
+    before = frame.shift()
+    change = (frame["basic_pay"].astype(float) / before["basic_pay"].astype(float))[
+        frame["person"] == before["person"]
+    ]
+    return figures | {
+        "pay falls by more than 1 % in %": 100 * float((change < 0.99).mean()),
+        "pay rises by more than 25 % in %": 100 * float((change > 1.25).mean()),
     }
 
 

@@ -43,6 +43,8 @@ class Abilities:
     """Whether the value is computed from other synthetic values, without a fit."""
     new_values: bool = False
     """Whether a drawn number may be absent from the data, whatever the options."""
+    rescales: bool = False
+    """Whether the base model draws another number, from which the drawn one is computed."""
     panel: bool = False
     """Whether the model needs persons and periods; it then draws missing codes, too."""
     career: bool = False
@@ -152,6 +154,11 @@ class ConditionalModel(ABC):
         """Predictors that the options name; the plan reports absent ones."""
         named = getattr(self, self.predictor_option) if self.predictor_option else None
         return (named,) if isinstance(named, str) else named or ()
+
+    @property
+    def former(self) -> tuple[str, ...]:
+        """Predictors whose number in the person's row before is a predictor, too."""
+        return ()
 
     @property
     def mentions(self) -> tuple[str, ...]:

@@ -84,6 +84,11 @@ class Bounded(ConditionalModel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "abilities", self.base.abilities)
 
+    @property
+    def former(self) -> tuple[str, ...]:
+        """See `ConditionalModel.former`."""
+        return self.bounds.names
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Fit the base model without bounds, for targets other than the variable."""
         return self.base.fit(predictors, target, rng=rng)

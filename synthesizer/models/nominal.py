@@ -354,7 +354,7 @@ class Nominal(ConditionalModel):
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
         numbers, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        large = _holders(inverse, predictors.owners) >= self.min_cell
+        large = holders_of(inverse, predictors.owners) >= self.min_cell
         rows = np.flatnonzero(large[inverse])
         order = rows[np.argsort(inverse[rows], kind="stable")]
         ends = np.cumsum(counts[large])
@@ -434,7 +434,7 @@ class Nominal(ConditionalModel):
         return np.asarray(share >= MIN_EQUAL_SHARE)
 
 
-def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:
+def holders_of(cell: IntArray, owners: IntArray | None) -> IntArray:
     """Return the number of units (rows or persons) with each combination."""
     if owners is None:
         return np.bincount(cell)

@@ -51,8 +51,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "follows": {"of": "sex"},
     "grouped": {"by": ["sex"], "min_rows": 10},
     "nominal": {"given": ["sex"]},
+    "percentage": {"of": "age"},
 }
-OF_NUMBERS = ("constant", "derived")
+OF_NUMBERS = ("constant", "derived", "percentage")
 YEARS = range(1990, 1994)
 
 QUIET = {"report": False, "codebook": False}

@@ -28,6 +28,7 @@ CASES = {
     "forest": ({"n_trees": 2}, None),
     "grouped": (PLAIN | {"by": ["p_coded"], "min_rows": 20}, None),
     "nominal": (PLAIN | {"given": ["p_coded"]}, None),
+    "percentage": (PLAIN | {"of": "p_number"}, [Kind.NUMERIC]),
 }
 # Other histories are made of parts of `lag_one`, which meets every kind.
 FEW = {Kind.ORDERED, Kind.NUMERIC}

@@ -23,6 +23,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "grouped": {"by": ("sex",)},
     "follows": {"of": "sex"},
     "nominal": {"given": ("sex",)},
+    "percentage": {"of": "age"},
     "derived": {"expression": "age + 1"},
 }
 """Options without a default."""

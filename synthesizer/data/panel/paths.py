@@ -70,23 +70,34 @@ OWN = "own."
 FORMER = OWN + "former "
 """Prefix of the names of bounds in the previous row."""
 
-PAST = tuple(OWN + name for name in ("before", "changes", "since"))
-"""Predictors from a person's earlier values."""
+PAST = tuple(OWN + name for name in ("before", "changes", "since", "missing"))
+"""Predictors from a person's earlier values; the last one only for variables with missing codes."""
 
 
 def _number(name: str, values: FloatArray) -> Column:
-    return Column(Variable(name=OWN + name, kind=Kind.NUMERIC), values)
+    return Column(Variable(name=name, kind=Kind.NUMERIC), values)
 
 
-def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Column, ...]:
-    return before.renamed(PAST[0]), _number("changes", changes), _number("since", since)
+def _columns(
+    last: Column, known: Column, changes: FloatArray, since: FloatArray
+) -> tuple[Column, ...]:
+    """Return the predictors from the rows before and the last observed values."""
+    columns = value_before(last, known).renamed(PAST[0]), *map(_number, PAST[1:3], (changes, since))
+    if not last.variable.missing:
+        return columns
+    return *columns, _number(PAST[3], last.missing_state().astype(np.float64))
+
+
+def value_before(last: Column, known: Column) -> Column:
+    """Return the last earlier observed values, or the missing codes of the rows before."""
+    return last.replaced(known.is_observed, known.take(known.is_observed))
 
 
 def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Column, ...]:
     """Return predictors from the past, for rows that are not the first of a person.
 
-    They are the previous value, the number of earlier changes, and the time since the last change
-    (or since the first row).
+    They are the last observed value, the number of earlier changes, and the time since the last
+    change (or since the first row). For variables with missing codes, also that of the row before.
     """
     position = np.arange(index.n_rows)
     changed = changed_rows(column, np.maximum(position - 1, 0)) & ~index.is_first
@@ -95,7 +106,8 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
     mark = np.maximum.accumulate(np.where(changed | index.is_first, position, 0))
     moment = index.times[index.period]
     since = moment[rows] - moment[mark[rows - 1]]
-    return _columns(column.take(rows - 1), changes[rows - 1].astype(np.float64), since)
+    last, known = column.take(rows - 1), last_observed(index, column).take(rows)
+    return _columns(last, known, changes[rows - 1].astype(np.float64), since)
 
 
 class PastValues:
@@ -111,7 +123,8 @@ class PastValues:
     def columns(self, persons: IntArray, moment: float) -> tuple[Column, ...]:
         """Return the predictors of `past_columns` for these persons at one time."""
         since = moment - self.since[persons]
-        return _columns(self.last.take(persons), self.changes[persons], since)
+        last, known = self.last.take(persons), self.known.take(persons)
+        return _columns(last, known, self.changes[persons], since)
 
     def learn(self, persons: IntArray, values: Column, moment: float) -> None:
         """Record the drawn values of some persons at one time."""

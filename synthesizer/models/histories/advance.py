@@ -71,7 +71,9 @@ class FittedAdvance(FittedHistory):
         if self.restart is not None and len(events):
             starts[events[self.restart.draw(predictors.take(events), rng).data > 0]] = True
         while True:
-            table = predictors if self.since is None else stretches(predictors, starts)
+            table = predictors
+            if self.since is not None:
+                table = stretches(predictors, starts, self.since)
             column, bad = self._drawn(table, limits, rng)
             if not len(bad):
                 return column
@@ -381,7 +383,7 @@ class Advance(WrappedHistory):
             restart = parts.fit_codes(
                 self.base, table.take(rows), parts.sign_column(starts[rows]), rng
             )
-        return stretches(table, starts | table.index.is_first), restart
+        return stretches(table, starts | table.index.is_first, str(self.since)), restart
 
     def fit_last(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
@@ -485,10 +487,15 @@ def with_event(table: PanelTable, since: str) -> PanelTable:
     return table.with_column(event).with_column(before.renamed(OWN + "was"))
 
 
-def stretches(table: PanelTable, starts: BoolArray) -> PanelTable:
-    """Return the rows as a panel whose units are the stretches that begin at ``starts``."""
+def stretches(table: PanelTable, starts: BoolArray, since: str) -> PanelTable:
+    """Return the rows as a panel whose units are the stretches that begin at ``starts``.
+
+    Also add the first observed value of a variable in each stretch.
+    """
     index = replace(table.index, person=np.cumsum(starts) - 1, n_persons=int(starts.sum()))
-    return PanelTable(table.columns, index, table.owners[starts])
+    first = parts.first_observed(index, table[since])[index.person]
+    column = table[since].take(first).renamed(OWN + "first")
+    return PanelTable((*table.columns, column), index, table.owners[starts])
 
 
 def restarts(

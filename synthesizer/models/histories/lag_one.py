@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -12,10 +12,9 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import Count, Strings, options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.paths import PAST, PastValues, PathRule, past_columns
+from synthesizer.data.panel.paths import PAST, PastValues, PathRule, past_columns, value_before
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.bounds import Bounded
 from synthesizer.models.domains import MIN_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
@@ -61,7 +60,7 @@ class FittedLagOne(FittedHistory):
     rules: tuple[PathRule, ...]
     changes: tuple[str, ...] | None
     """Variables whose changes are predictors."""
-    bounds: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
     """Predictors whose value before is a predictor, too."""
     moves: SeenMoves | None = None
     """Allowed steps, unless rules and structural zeros exclude all of them."""
@@ -98,7 +97,7 @@ class FittedLagOne(FittedHistory):
     ) -> _Walk:
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
-        predictors = with_former(predictors, self.bounds)
+        predictors = with_former(predictors, self.former)
         memory = PastValues(self.first.step.variable, predictors.index.n_persons)
         return _Walk(self, predictors, limits, rules, must, memory, rng)
 
@@ -173,16 +172,16 @@ class _Walk:
         persons = self.predictors.index.person[rows]
         is_joint = PAST[0] in self.model.first.step.predictors
         has_past = np.ones(len(rows), dtype=bool) if is_joint else None
-        before = self.memory.last.take(persons)
-        limits, seen = self.limits.of_rows(rows), self.seen(rows, before)
+        last, known = self.memory.last.take(persons), self.memory.known.take(persons)
+        limits, seen = self.limits.of_rows(rows), self.seen(rows, last)
         later = _Later(
             walk=self,
             period=period,
             table=self.with_past(table, rows, period, has_past),
-            before=before,
-            observed=self.memory.known.take(persons),
+            last=last,
+            known=known,
             must=None if self.must is None else self.must[rows],
-            limits=limits if seen is None else limits.and_wish(seen, before.variable),
+            limits=limits if seen is None else limits.and_wish(seen, last.variable),
             seen=seen,
         )
         return later.column()
@@ -338,14 +337,19 @@ class _Later:
     period: int
     table: Table
     """Predictors, including those of the past."""
-    before: Column
-    """The value before."""
-    observed: Column
-    """The latest earlier value that is not missing."""
+    last: Column
+    """The values of the rows before."""
+    known: Column
+    """The last earlier value that is not missing."""
     must: BoolArray | None
     limits: Limits
     seen: BoolArray | None
     """Codes with a step in the data; the limits include them."""
+
+    @cached_property
+    def before(self) -> Column:
+        """The value that stays if nothing changes, also after missing ones."""
+        return value_before(self.last, self.known)
 
     def column(self) -> Column:
         """Draw values that satisfy all rules, or the firm ones if that is impossible."""
@@ -361,18 +365,18 @@ class _Later:
             if settled is not None:
                 drawn, every = settled
                 keeping = self._keeping(firm)
-                again = self._again(np.zeros(len(drawn), dtype=bool))
                 drawn, every = self._within(drawn, every, keeping) or settled
-                return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
+                return self.walk.checked(
+                    *redrawn(drawn, self._again, keeping, self.walk.rng, every)
+                )
         drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
         held = _held(drawn, rules)
-        again = self._again(held)
         keeping = self._keeping(rules, held)
         if keeping.judge is not None and (len(firm) < len(rules) or held.any()):
             settled = self._within(drawn, every, keeping.strict)
             if settled is None:
                 drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
-                settled = redrawn(drawn, again, keeping.strict, self.walk.rng, every)
+                settled = redrawn(drawn, self._again, keeping.strict, self.walk.rng, every)
             drawn, every = settled
         keeping = self._keeping(firm)
         settled = self._within(drawn, every, keeping)
@@ -380,29 +384,23 @@ class _Later:
             drawn, every = settled
         elif keeping.judge is not None:
             drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
-        return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
+        return self.walk.checked(*redrawn(drawn, self._again, keeping, self.walk.rng, every))
 
     def _step(self, chosen: IntArray, wide: int) -> Column:
         must = None if self.must is None else self.must[chosen]
         table, before = self.table.take(chosen), self.before.take(chosen)
         return self.walk.step(self.period, table, before, must, wide)
 
-    def _again(self, held: BoolArray) -> Callable[[IntArray, int], Column]:
-        behind = np.flatnonzero(held & ~self.before.is_observed)
-        nearest = self.before.replaced(behind, self.observed.take(behind))
-
-        def again(chosen: IntArray, widen: int) -> Column:
-            if widen == 1:  # staying is tried before wider neighbourhoods
-                return nearest.take(chosen)
-            return self._step(chosen, max(1, widen))
-
-        return again
+    def _again(self, chosen: IntArray, widen: int) -> Column:
+        if widen == 1:  # staying is tried before wider neighbourhoods
+            return self.before.take(chosen)
+        return self._step(chosen, max(1, widen))
 
     def _keeping(self, rules: PathRules, holding: BoolArray | None = None) -> Limits:
         def broken(chosen: IntArray, values: Column) -> BoolArray:
             bad = np.zeros(len(chosen), dtype=bool)
             for rule in rules:
-                bad |= rule.broken(self.before.take(chosen), self.observed.take(chosen), values)
+                bad |= rule.broken(self.last.take(chosen), self.known.take(chosen), values)
             return bad if holding is None else bad | (holding[chosen] & ~values.is_observed)
 
         return self.limits.and_judge(broken) if rules else self.limits
@@ -445,9 +443,10 @@ class LagOne(WrappedHistory):
     """Draw each value of a person given the person's value before.
 
     The first value is drawn without one. Predictors are the earlier variables of the same period,
-    attributes of the career, the person's value before, how often and how long ago it changed, the
-    time since the row before, and which of the earlier variables changed in this period. Source:
-    Barrientos et al. (2018), section 3.2.
+    attributes of the career, the person's last observed value, how often and how long ago it
+    changed, the time since the row before, and which of the earlier variables changed in this
+    period. A value that is missing in one row stays for the next. Source: Barrientos et al. (2018),
+    section 3.2.
 
     Parameters
     ----------
@@ -567,8 +566,8 @@ class LagOne(WrappedHistory):
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
-        bounds = self.base.bounds.names if isinstance(self.base, Bounded) else ()
-        predictors = with_former(predictors, bounds)
+        former = self.base.former
+        predictors = with_former(predictors, former)
         moves = None
         if target.is_coded and not self.new_moves:
             moves = SeenMoves.of(predictors, target, self.moves_with)
@@ -580,19 +579,20 @@ class LagOne(WrappedHistory):
             table: Table = predictors.take(rows).with_columns(past)
             whole = self._part(table, target.take(rows), numbers, rng)
             pooled = {POOLED: Steps(moves=None, values=whole)}
-            return FittedLagOne(whole, pooled, (*rules,), names, bounds, moves)
+            return FittedLagOne(whole, pooled, (*rules,), names, former, moves)
         first = self._part(predictors.take(starts), target.take(starts), numbers, rng)
         later = np.flatnonzero(~index.is_first & is_learnt)
         steps = {}
         if len(later):
-            table = predictors.take(later).with_columns(past_columns(index, target, later))
+            past = past_columns(index, target, later)
+            table = predictors.take(later).with_columns(past)
             values = target.take(later)
-            moved = differing(values, target.take(later - 1))
+            moved = differing(values, past[0])
             for period, rows in self._fits(index.period[later]):
                 steps[period] = self._steps(
                     table.take(rows), values.take(rows), moved[rows], numbers, rng
                 )
-        return FittedLagOne(first, steps, tuple(rules), names, bounds, moves)
+        return FittedLagOne(first, steps, tuple(rules), names, former, moves)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return the number of each fit, a period or `POOLED`, and its rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import ClassVar, Self
 
 import numpy as np
@@ -546,10 +547,12 @@ class DonorModel(ConditionalModel):
 
 
 def min_holders_of(model: ConditionalModel) -> int:
-    """Return ``min_holders`` of a model or of its base models; 0 if none has it."""
-    return max(
-        (one.min_holders for one in model.with_bases() if isinstance(one, DonorModel)), default=0
-    )
+    """Return ``min_holders`` of a model or of its base models; 0 if none has it.
+
+    Base models that draw another number do not count.
+    """
+    models = takewhile(lambda one: not one.abilities.rescales, model.with_bases())
+    return max((one.min_holders for one in models if isinstance(one, DonorModel)), default=0)
 
 
 def is_number_like(target: Column) -> bool:

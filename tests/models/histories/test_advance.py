@@ -170,6 +170,18 @@ def test_a_count_starts_again_with_its_event_and_never_falls_without():
     assert np.mean(~drawn.is_observed) == pytest.approx(0.05, abs=0.015)
 
 
+def test_a_count_is_observed_where_the_event_variable_is():
+    index, school, target, _ = degrees(600, 3)
+    blank = (target.data == 5) | (np.random.default_rng(3).random(index.n_rows) < 0.3)
+    codes = np.where(blank, 4, school.data)
+    events = coded("school", codes, "0123", missing=("*",), kind=Kind.ORDERED)
+    target = coded("x", np.where(blank, 5, target.data), "abcde", ("?",), kind=Kind.ORDERED)
+    model = Advance(base=BASE, since="school", width=WIDTHS)
+    drawn = drawn_by(model, panel(index, events), target)
+    assert np.mean(~drawn.is_observed[~blank]) < 0.005
+    assert np.mean(~drawn.is_observed[blank]) > 0.99
+
+
 def test_restarts_are_those_that_the_values_show():
     index, school, target, truth = degrees(300, 1)
     table = with_event(panel(index, school), "school")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex
-from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.panel.paths import PathRule, broken_steps, last_observed
 from synthesizer.data.table import Kind
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.lag_one import LagOne
@@ -176,6 +176,21 @@ def test_a_redraw_does_not_escape_into_missing_codes(kind, stay_or_move):
             else np.mean(drawn.data == 5 + code)
         )
         assert abs(actual - share) < 0.015, (code, actual)
+
+
+@pytest.mark.parametrize("stay_or_move", [True, False])
+def test_persons_keep_their_value_across_missing_ones(stay_or_move):
+    rng = np.random.default_rng(5)
+    index = full_index(400, 8)
+    states = (rng.random(index.n_rows) < 0.1).astype(np.int8)
+    level = np.repeat(rng.integers(0, 40, 400), 8).astype(float)
+    target = numeric("x", np.where(states > 0, np.nan, level), states, missing=("",))
+    drawn = drawn_by(LagOne(base=BASE, stay_or_move=stay_or_move), panel(index), target)
+    assert abs(drawn.is_observed.mean() - 0.9) < 0.02
+    later = np.flatnonzero(~index.is_first & drawn.is_observed)
+    after = later[~drawn.is_observed[later - 1]]
+    change = drawn.data[after] - last_observed(index, drawn).data[after]
+    assert np.mean(np.abs(change[np.isfinite(change)]) < 3) > 0.9
 
 
 def test_a_missing_code_is_the_last_resort():
