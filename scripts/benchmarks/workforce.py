@@ -8,7 +8,6 @@ new sample of as many other persons, and on synthetic datasets of several seeds,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -28,12 +27,8 @@ from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.writing import to_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import HistoryModel, panel_of
-from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.wrapped import EachPeriod
+from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import StructuralZeros
-from synthesizer.models.nominal import Nominal
 from synthesizer.plan.plan import Plan, prepare
 
 COEFFICIENTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
@@ -67,8 +62,6 @@ MODELS = {
     "| year + agency + occupation",
     "age only": "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 | year",
 }
-TABLE = ("year", "pay_plan", "grade", "step")
-PREDICTORS = (*TABLE, "agency", "sex", "race", "education", "age_range", "occupation")
 FRESH_SEED = 2
 """Of a new sample of the simulator; the confidential file is drawn with seed 1."""
 
@@ -234,30 +227,3 @@ def regression_frame(frame: pd.DataFrame) -> pd.DataFrame:
             "occupation": frame["occupation"].astype(str),
         }
     )
-
-
-@job(persons=400, seeds=1)
-def pay_models(persons: int = 2_000, seeds: int = 3, config: Path = CONFIG) -> Rows:
-    """Draw pay anew by several models on one file's plans, grades and steps."""
-    overrides = {"data": {"sample": "federal_workforce", "persons": persons}}
-    plan = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
-    made, original = synthesised(plan, 1)[0], panel_of(plan.table)
-    yield from rows_of("original", pay_of(frame_of(original, plan)))
-    plain = Cart(leaf_regression=False, min_holders=0)
-    copied = Nominal(given=TABLE, min_cell=1, base=plain)
-    nearby = replace(copied, near="own.before")
-    several: dict[str, HistoryModel] = {
-        "each_period > nominal": EachPeriod(base=copied),
-        "lag_one > cart": LagOne(stay_or_move=False, base=Cart(min_holders=0)),
-        "lag_one > cart without leaf regression": LagOne(stay_or_move=False, base=plain),
-        "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=nearby),
-    }
-    for name, model in several.items():
-        results = []
-        for seed in range(1, seeds + 1):
-            rng = np.random.default_rng(seed)
-            fitted = model.fit(original.select(PREDICTORS), original["basic_pay"], rng=rng)
-            drawn = fitted.sample(made.select(PREDICTORS), rng=rng)
-            results.append(pay_of(frame_of(made.with_column(drawn), plan)))
-        figures = pd.DataFrame(results).mean()
-        yield from rows_of(name, {str(figure): value for figure, value in figures.items()})

@@ -88,7 +88,7 @@ def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, in
         return signs, 1
     solution = np.linalg.lstsq(scaled[used].T, target, rcond=None)[0] / sizes[used]
     largest = np.abs(solution).max(initial=0.0)
-    if largest < INDEPENDENT:  # no sum has so many parts
+    if largest < INDEPENDENT:  # no sum has as many parts
         return signs, 1
     divisor = max(int(np.rint(1 / largest)), 1) if largest < 1 - MAX_ERROR else 1
     whole = np.rint(solution * divisor)

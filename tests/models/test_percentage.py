@@ -71,8 +71,8 @@ def test_a_missing_or_zero_number_has_the_amount_zero():
 def test_in_a_history_the_rate_before_is_a_predictor(first_apart):
     index = full_index(200, 6)
     pay = numeric("pay", pay_of(1200), decimals=0)
-    place = np.repeat(np.random.default_rng(2).integers(0, 4, 200), 6)
-    target = numeric("local", np.round(pay.data * RATES[place]), decimals=0)
+    area = np.repeat(np.random.default_rng(2).integers(0, 4, 200), 6)
+    target = numeric("local", np.round(pay.data * RATES[area]), decimals=0)
     model = LagOne(
         stay_or_move=False,
         first_apart=first_apart,
