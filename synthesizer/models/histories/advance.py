@@ -480,9 +480,12 @@ EVENT = OWN + "event"
 
 
 def with_event(table: PanelTable, since: str) -> PanelTable:
-    """Add whether the observed value of a variable changed, and the value before."""
+    """Add whether the observed value of a variable changed, and the value before.
+
+    The first observed value after missing ones is a change, too: the count may start there.
+    """
     before, now = last_observed(table.index, table[since]), table[since]
-    is_event = differing(now, before) & now.is_observed & before.is_observed
+    is_event = differing(now, before) & now.is_observed
     event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
     return table.with_column(event).with_column(before.renamed(OWN + "was"))
 
