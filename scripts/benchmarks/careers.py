@@ -1,8 +1,8 @@
 """How near synthetic careers come to confidential ones, and how many are copies: docs/panels.md.
 
-mvad.csv has 712 persons and 72 months, actcal.csv 2,000 persons and 12 months; the workforce is
-simulated: 24 years, agencies and absence as states, drawn given sex. A noise floor is the mean
-distance of bootstraps of the persons from the data.
+mvad.csv has 712 persons and 72 months, actcal.csv 2,000 and 12, biofam.csv (R package TraMineR)
+2,000 and 16 years; the workforce is simulated: 24 years, agencies and absence as states, drawn
+given sex. A noise floor is the mean distance of bootstraps of the persons from the data.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from synthesizer.models.careers.runs import to_runs
 from synthesizer.plan.plan import Plan, prepare
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
-FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"))
-NOT_KNOWN = ("id", "weight", "idhous00")
+FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"), ("biofam", "a15", "a30"))
+NOT_KNOWN = ("id", "weight", "idhous00", "idhous", "wp00tbgp", "wp00tbgs")
 MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
-BY_GROUP = ("by covariate", "first move")
+BY_GROUP = ("by covariate", "first move", "timings")
 LEAST, BOOTSTRAPS, DRAWS, MATCHED = 20, 20, 3, 400
 DEFAULT = CareerOptions()
 VARIANTS = {
@@ -79,7 +79,7 @@ def files(data: Path, persons: int) -> Iterator[File]:
             frame = pd.read_csv(data / f"{name}.csv")
             wide = frame.loc[:, first:last]
             states, codes = np.unique(wide.to_numpy(dtype=str), return_inverse=True)
-            known = frame.drop(columns=[*wide.columns, *NOT_KNOWN], errors="ignore")
+            known = frame.drop(columns=[*wide.columns, *NOT_KNOWN], errors="ignore").dropna(axis=1)
             careers = codes.reshape(wide.shape).astype(np.int32)
             yield file_of(name, careers, len(states), known)
     if persons:
@@ -112,7 +112,7 @@ def file_of(name: str, careers: npt.NDArray[np.int32], n_states: int, known: pd.
 
 
 def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
-    """Return shares of states by group, and differences of each group from all others."""
+    """Return shares of states and first moves by group, and correlations of first periods."""
     figures: dict[str, list[FloatArray]] = {name: [] for name in BY_GROUP}
     runs = to_runs(careers)
     first = np.where(runs.counts > 1, runs.length[runs.first], np.nan)
@@ -122,6 +122,8 @@ def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
             mine = groups[rows] == level
             figures["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
             figures["first move"].append(np.array([difference(first[mine], first[~mine])]))
+    begin = np.where(hit.any(axis=1), hit.argmax(axis=1), np.nan)
+    figures["timings"].append(pd.DataFrame(begin).corr(min_periods=LEAST).to_numpy().ravel())
     return {name: np.concatenate(parts) for name, parts in figures.items()}
 
 
