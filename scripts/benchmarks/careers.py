@@ -47,7 +47,7 @@ FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"), ("biofam", 
 NOT_KNOWN = ("id", "weight", "idhous00", "idhous", "wp00tbgp", "wp00tbgs")
 MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
 BY_GROUP = ("by covariate", "first move", "timings")
-LEAST, BOOTSTRAPS, DRAWS, MATCHED = 20, 20, 3, 400
+LEAST, LEAST_TIMED, BOOTSTRAPS, DRAWS, MATCHED = 20, 100, 20, 3, 400
 DEFAULT = CareerOptions()
 VARIANTS = {
     "default": DEFAULT,
@@ -123,7 +123,8 @@ def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
             figures["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
             figures["first move"].append(np.array([difference(first[mine], first[~mine])]))
     begin = np.where(hit.any(axis=1), hit.argmax(axis=1), np.nan)
-    figures["timings"].append(pd.DataFrame(begin).corr(min_periods=LEAST).to_numpy().ravel())
+    timings = pd.DataFrame(begin).corr(min_periods=LEAST_TIMED)
+    figures["timings"].append(timings.to_numpy().ravel())
     return {name: np.concatenate(parts) for name, parts in figures.items()}
 
 

@@ -3,9 +3,9 @@
 Small errors of single steps add up over a career, and so does copying. So K careers are drawn for
 each person, and one is chosen with probability proportional to exp(b f). The vector f counts:
 states by period, time in each state (absence is one), runs and moves, first and last state, states
-between two others (absence there is a gap), states times features of the person, and equal careers
-in the data. b is fitted so that the means of f over chosen careers equal those of the data: an
-exponential family with a ridge.
+between two others (absence there is a gap), moments of the first periods in two states, states
+times features of the person, and equal careers in the data. b is fitted so that the means of f over
+chosen careers equal those of the data: an exponential family with a ridge.
 Independent choices would have sampling noise. So the persons choose again, one after the other,
 with probability proportional to exp(b f - d / 2), where d is the squared distance between the means
 of all chosen careers and of the data: a Gibbs sampler (Geman and Geman 1984).
