@@ -204,26 +204,6 @@ class Number:
         for state in range(1, self.n_columns - N_MOMENTS + 1):
             out[:, N_MOMENTS - 1 + state] = states == state
 
-    def measured(self, column: Column) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
-        """See the function of this name."""
-        missing = None if column.states is None else np.flatnonzero(column.states)
-        values = np.array(column.data, dtype=np.float64)
-        if missing is not None:
-            values[missing] = self.mean
-        value = ((values - self.mean) / self.spread).astype(np.float32)
-        np.clip(value, -MAX_SD, MAX_SD, out=value)
-        rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
-        moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
-        states = np.zeros(len(values), dtype=np.int32)
-        if len(self.spikes):
-            spike = np.minimum(np.searchsorted(self.spikes, values), len(self.spikes) - 1)
-            states[:] = np.where(self.spikes[spike] == values, 1 + self.n_missing + spike, 0)
-        if missing is not None and column.states is not None:
-            for moment in moments:
-                moment[missing] = 0.0
-            states[missing] = column.states[missing]
-        return moments, states
-
 
 @once_a_column
 def _learnt(column: Column, most: int | None) -> Levels | Number:
@@ -236,7 +216,23 @@ def measured(column: Column, term: Number) -> tuple[list[Float32Array], npt.NDAr
 
     Indicators are counted from 1: missing codes, then spikes. 0 if a row has none.
     """
-    return term.measured(column)
+    missing = None if column.states is None else np.flatnonzero(column.states)
+    values = np.array(column.data, dtype=np.float64)
+    if missing is not None:
+        values[missing] = term.mean
+    value = ((values - term.mean) / term.spread).astype(np.float32)
+    np.clip(value, -MAX_SD, MAX_SD, out=value)
+    rank = np.interp(values, term.quantiles, term.ranks).astype(np.float32)
+    moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
+    states = np.zeros(len(values), dtype=np.int32)
+    if len(term.spikes):
+        spike = np.minimum(np.searchsorted(term.spikes, values), len(term.spikes) - 1)
+        states[:] = np.where(term.spikes[spike] == values, 1 + term.n_missing + spike, 0)
+    if missing is not None and column.states is not None:
+        for moment in moments:
+            moment[missing] = 0.0
+        states[missing] = column.states[missing]
+    return moments, states
 
 
 @dataclass(frozen=True, eq=False)

@@ -327,7 +327,7 @@ void draw_classes(const float *weights, int64_t n, int32_t n_classes, const doub
     }
 }
 
-/* Let rows choose their group again, batch after batch; see numerics.Balance.
+/* Let rows choose their group again, batch after batch; see balance.Balance.
 
    Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
    numbers a cell. Counts less their expectation are updated after each batch. */

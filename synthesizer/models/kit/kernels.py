@@ -10,11 +10,12 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.codes import splitmix
 from synthesizer.data.table import FloatArray, IntArray
 
 BinArray = npt.NDArray[np.uint16]
@@ -245,11 +246,8 @@ def _score(sums: IntArray) -> FloatArray:
 
 
 def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """SplitMix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return cast("npt.NDArray[np.uint64]", x ^ (x >> np.uint64(31)))
+    """Return the next numbers of SplitMix64."""
+    return splitmix(x + np.uint64(0x9E3779B97F4A7C15))
 
 
 def _tried(keys: npt.NDArray[np.uint64], p: int, most: int) -> IntArray:
