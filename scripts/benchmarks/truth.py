@@ -574,10 +574,12 @@ def sample_coverage(
         q, u = np.stack([estimates(table, models, shares) for table in made], axis=1)
         usable = np.isfinite(q + u).all(axis=0)
         rule = rule_for(proper=bool(plan.settings.get("proper")), keeps=bool(plan.copied))
-        combined = combine(q[:, usable], u[:, usable], rule=rule, n=SAMPLE, k=SAMPLE)
-        low, high = np.full((2, len(truth)), np.nan)
-        low[usable], high[usable] = combined.low, combined.high
-        results[setting] = _holds(low, high, truth), (q.mean(axis=0) - centre) / np.sqrt(variances)
+        for name_of_rule, m in ((rule, M), ("partially", M), (rule, 1)):
+            combined = combine(q[:m, usable], u[:m, usable], rule=name_of_rule, n=SAMPLE, k=SAMPLE)
+            low, high = np.full((2, len(truth)), np.nan)
+            low[usable], high[usable] = combined.low, combined.high
+            error = (q[:m].mean(axis=0) - centre) / np.sqrt(variances)
+            results[f"{setting}, rule {name_of_rule}, m = {m}"] = _holds(low, high, truth), error
     return results
 
 
@@ -613,7 +615,7 @@ def coverage(
         words += [v if c < 0 else f"{v} = {everyone[v].variable.labels[c]}" for v, c in shares]
         judged = np.nanmean([one[None][0] for one in runs], axis=0) >= OWN_COVERAGE
         kinds = {"coefficients": judged & is_slope, "means and shares": judged & ~is_slope}
-        for setting in chosen:
+        for setting in [one for one in runs[0] if one is not None]:
             held, error = (np.array([one[setting][i] for one in runs]) for i in (0, 1))
             share, bias = np.nanmean(held, axis=0), np.abs(np.nanmean(error, axis=0))
             worst = np.argsort(np.where(judged, share, np.inf))[:WORST]
