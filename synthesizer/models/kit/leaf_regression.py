@@ -47,7 +47,7 @@ CHUNK_CELLS = 2**17
 MAX_SCORE, MIN_SUM = 70.0, 1e-35
 """Single precision then neither overflows nor divides by zero, with millions of classes."""
 TOLERANCE_STANDARD_ERRORS = 0.1
-"""Distance of each coordinate from the maximum at which the search stops."""
+"""Root mean square of the gradient, in standard errors, at which the search stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,14 +243,20 @@ class RegressionData:
         (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
         ridge has one factor for all moments.
         """
-        penalty = self._penalty(ridges)
+        penalty, sizes = self._penalty(ridges), dict[float, float]()
 
         def objective(flat: FloatArray) -> tuple[float, FloatArray]:
             coefficients = _divided(factors, flat.reshape(start.shape), transposed=True)
             loss, gradient = self._loss(coefficients.astype(np.float32))
             pull = penalty * coefficients
             loss += 0.5 * float((pull * coefficients).sum())
-            return loss, _divided(factors, gradient + pull, transposed=False).ravel()
+            gradient = _divided(factors, gradient + pull, transposed=False).ravel()
+            sizes[loss] = float(gradient @ gradient) / gradient.size
+            return loss, gradient
+
+        def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            if sizes[intermediate_result.fun] < TOLERANCE_STANDARD_ERRORS**2:
+                raise StopIteration
 
         whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
         result = scipy.optimize.minimize(
@@ -258,12 +264,8 @@ class RegressionData:
             np.column_stack(whitened).ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={
-                "gtol": TOLERANCE_STANDARD_ERRORS,
-                "ftol": 1e-9,
-                "maxiter": iterations,
-                "maxcor": 10,
-            },
+            callback=stop,
+            options={"ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
         )
         return _divided(factors, result.x.reshape(start.shape), transposed=True)
 
