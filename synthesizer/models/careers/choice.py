@@ -2,10 +2,10 @@
 
 Small errors of single steps add up over a career, and so does copying. So K careers are drawn for
 each person, and one is chosen with probability proportional to exp(b f). The vector f counts:
-states by period, time in each state (absence is one), runs and moves, first and last state, states
-between two others (absence there is a gap), moments of the first periods in two states, states
-times features of the person, and equal careers in the data. b is fitted so that the means of f over
-chosen careers equal those of the data: an exponential family with a ridge.
+states by period, time in each state (absence is one), runs and moves, first and last state, moments
+of the time between two other states (of a gap, if absent) and of the first periods in two states,
+states times features of the person, and equal careers in the data. b is fitted so that the means
+of f over chosen careers equal those of the data: an exponential family with a ridge.
 Independent choices would have sampling noise. So the persons choose again, one after the other,
 with probability proportional to exp(b f - d / 2), where d is the squared distance between the means
 of all chosen careers and of the data: a Gibbs sampler (Geman and Geman 1984).
@@ -45,7 +45,7 @@ Draw = Callable[[Table, int], Codes]
 MAX_PERIOD_GROUPS, MAX_STRETCHES = 72, 6
 """Groups of periods in which states are counted, in total and by features of persons."""
 MAX_STATES_APART, N_MOMENTS = 8, 4
-"""New states of a person between which the periods are counted, and moments of two states."""
+"""New states of a person between which the periods are counted, and moments of each count."""
 MIN_PERSONS = 5
 """Persons with a count for it to be used."""
 GRIDS = ((1, True), (1, False))
@@ -151,18 +151,19 @@ def _entries(
         (person, runs.state * (periods + 1) + runs.length),
         (person[moves], runs.state[moves - 1] * np.int64(k) + runs.state[moves]),
         (every, careers[:, 0] * np.int64(k) + careers[:, -1]),
-        (person[inner], runs.state[inner].astype(np.int64)),
     ]
     by_length = k * (periods + 1)
-    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, k)
+    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, N_MOMENTS * k)
     begins = np.cumsum((0, *sizes, N_MOMENTS * k * k))
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
     value = np.ones(len(row), dtype=np.float32)
+    lengths = runs.length[inner, None] ** np.arange(N_MOMENTS)
+    between, lasting, powers = _moments(person[inner], runs.state[inner], lengths)
     timed, timing, moment = _timings(runs, np.sort(visits), k)
-    row = np.concatenate([row, timed])
-    cell = np.concatenate([cell, begins[-2] + timing])
-    value = np.concatenate([value, moment])
+    row = np.concatenate([row, between, timed])
+    cell = np.concatenate([cell, begins[-3] + lasting, begins[-2] + timing])
+    value = np.concatenate([value, powers, moment])
     if features.terms:
         known = features.matrix(persons)[:, features.linear][:, 1:]
         stretch = np.tile(_stretches(periods, MAX_STRETCHES), n)
@@ -196,8 +197,15 @@ def _timings(
     gap = runs.start[later] - runs.start[earlier]
     moments = np.column_stack([np.ones_like(gap), total, gap, gap**2])
     pair = runs.state[earlier] * np.int64(k) + runs.state[later]
-    cell = pair[:, None] * N_MOMENTS + np.arange(N_MOMENTS)
-    row = np.repeat(runs.person[earlier].astype(np.int32), N_MOMENTS)
+    return _moments(runs.person[earlier], pair, moments)
+
+
+def _moments(
+    person: npt.NDArray[Any], what: npt.NDArray[Any], moments: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
+    """Return row, cell and value of the moments of each person, shape (r, `N_MOMENTS`)."""
+    cell = what.astype(np.int64)[:, None] * N_MOMENTS + np.arange(N_MOMENTS)
+    row = np.repeat(person.astype(np.int32), N_MOMENTS)
     return row, cell.ravel(), moments.astype(np.float32).ravel()
 
 

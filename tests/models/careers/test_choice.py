@@ -57,7 +57,7 @@ def test_chosen_careers_agree_with_the_data_by_group():
 
 
 def test_counts_equal_slow_code():
-    """States by period, time, spells, moves, ends, between, timings; by sex states, first run."""
+    """States by period, time, spells, moves, ends, gaps, timings; by sex states and first run."""
     rng = np.random.default_rng(2)
     data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
     data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
@@ -69,7 +69,7 @@ def test_counts_equal_slow_code():
     names = [("there", t, a) for t in range(7) for a in range(3)]
     names += [(what, a, time) for what in ("time", "spell") for a in range(3) for time in range(8)]
     names += [(what, a, b) for what in ("move", "ends") for a in range(3) for b in range(3)]
-    names += [("between", a, 0) for a in range(3)]
+    names += [("between", a, power) for a in range(3) for power in range(4)]
     timings = ("both", "sum", "gap", "square")
     names += [(what, a, b) for a in range(3) for b in range(3) for what in timings]
     in_part = np.arange(7) * 6 // 7  # the seven periods as six stretches
@@ -87,7 +87,8 @@ def test_counts_equal_slow_code():
         original.update(("spell", *run) for run in runs)
         original.update(("move", one[0], two[0]) for one, two in itertools.pairwise(runs))
         original["ends", career[0], career[-1]] += 1
-        original.update(("between", state, 0) for state, _ in runs[1:-1])
+        for (state, length), power in itertools.product(runs[1:-1], range(4)):
+            original["between", state, power] += length**power
         for a, b in itertools.permutations(set(career), 2):
             start, end = career.index(a), career.index(b)
             if start < end:
