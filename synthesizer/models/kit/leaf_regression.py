@@ -31,7 +31,8 @@ from synthesizer.models.kit.features import (
     measured,
     multiplied_columns,
 )
-from synthesizer.models.kit.kernels import Float32Array
+from synthesizer.models.kit.kernels import Float32Array, softmax
+from synthesizer.models.kit.numerics import quasi_newton
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of linear terms in a table of records."""
@@ -44,9 +45,7 @@ MAX_EVIDENCE_ROWS = 2_000
 """Rows that the ridges, and the start of the coefficients, are learnt from."""
 CHUNK_CELLS = 2**17
 """Rows times classes of one chunk, which stays in the processor's cache."""
-MAX_SCORE, MIN_SUM = 70.0, 1e-35
-"""Single precision then neither overflows nor divides by zero, with millions of classes."""
-TOLERANCE_STANDARD_ERRORS = 0.1
+TOLERANCE_STANDARD_ERRORS = 0.07
 """Root mean square of the gradient, in standard errors, at which the search stops."""
 
 
@@ -141,9 +140,9 @@ class RegressionData:
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         zero = np.zeros(expected.shape, dtype=np.float32)
         for rows in self._chunks():
-            likelihoods, total, _ = self._likelihoods(rows, zero)
-            mean = (likelihoods @ self.moments) / total
-            square = (likelihoods @ self.moments**2) / total
+            probabilities, _ = self._probabilities(rows, zero)
+            mean = probabilities @ self.moments
+            square = probabilities @ self.moments**2
             variance += (square - mean**2).sum(axis=0, dtype=np.float64)
             expected += self._weighted(rows).T @ mean
         return np.maximum(variance / len(self.matrix), 1e-4), self._observed - expected
@@ -170,23 +169,13 @@ class RegressionData:
         chunk = self.matrix[rows]
         return chunk if self.weights is None else chunk * self.weights[rows, None]
 
-    def _likelihoods(
+    def _probabilities(
         self, rows: slice, coefficients: Float32Array
-    ) -> tuple[Float32Array, Float32Array, Float32Array]:
-        """Return unnormalised probabilities, (n, K), their sums, (n, 1), and observed scores, (n,).
-
-        The observed score of a row is that of its class.
-        """
+    ) -> tuple[Float32Array, FloatArray]:
+        """Return the probabilities of the classes, (n, K), and the log-likelihoods, (n,)."""
         shifts = self.matrix[rows] @ coefficients
         scores = np.asarray(shifts if self._is_plain else shifts @ self.moments.T, dtype=np.float32)
-        scores += self.offsets[rows]
-        np.minimum(scores, MAX_SCORE, out=scores)
-        observed = scores[np.arange(len(scores)), self.classes[rows]]
-        np.exp(scores, out=scores)
-        # some kernels of OpenBLAS warn of invalid values here without any (numpy 24067)
-        with np.errstate(invalid="ignore"):
-            total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
-        return scores, np.asarray(np.maximum(total, MIN_SUM), dtype=np.float32), observed
+        return scores, softmax(scores, self.offsets[rows], self.classes[rows])
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
@@ -243,42 +232,33 @@ class RegressionData:
         (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
         ridge has one factor for all moments.
         """
-        penalty, sizes = self._penalty(ridges), dict[float, float]()
+        penalty = self._penalty(ridges)
 
         def objective(flat: FloatArray) -> tuple[float, FloatArray]:
             coefficients = _divided(factors, flat.reshape(start.shape), transposed=True)
             loss, gradient = self._loss(coefficients.astype(np.float32))
             pull = penalty * coefficients
             loss += 0.5 * float((pull * coefficients).sum())
-            gradient = _divided(factors, gradient + pull, transposed=False).ravel()
-            sizes[loss] = float(gradient @ gradient) / gradient.size
-            return loss, gradient
-
-        def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-            if sizes[intermediate_result.fun] < TOLERANCE_STANDARD_ERRORS**2:
-                raise StopIteration
+            return loss, _divided(factors, gradient + pull, transposed=False).ravel()
 
         whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
-        result = scipy.optimize.minimize(
+        result = quasi_newton(
             objective,
             np.column_stack(whitened).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop,
-            options={"ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
+            tolerance=TOLERANCE_STANDARD_ERRORS,
+            iterations=iterations,
         )
-        return _divided(factors, result.x.reshape(start.shape), transposed=True)
+        return _divided(factors, result.reshape(start.shape), transposed=True)
 
     def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
         loss = 0.0
         gradient = -self._observed
         for rows in self._chunks():
-            likelihoods, total, observed = self._likelihoods(rows, coefficients)
-            expected = likelihoods if self._is_plain else likelihoods @ self.moments
-            gradient += self._weighted(rows).T @ (expected / total)
-            losses = np.log(total[:, 0], dtype=np.float64) - observed
-            loss += float(losses.sum() if self.weights is None else self.weights[rows] @ losses)
+            probabilities, logs = self._probabilities(rows, coefficients)
+            expected = probabilities if self._is_plain else probabilities @ self.moments
+            gradient += self._weighted(rows).T @ expected
+            loss -= float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
         return loss, gradient
 
     def _ridges_by_evidence(
