@@ -360,7 +360,7 @@ def softmax(
         total = scores.cumsum(axis=1)[:, -1:]  # sum() has another order
         scores /= total
         sums = total[: len(sums), 0]
-    return observed - np.log(sums, dtype=np.float64)
+    return np.asarray(observed - np.log(sums, dtype=np.float64), dtype=np.float64)
 
 
 def drawn_classes(
