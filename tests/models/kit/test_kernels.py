@@ -173,7 +173,7 @@ def test_probabilities_and_draws_are_the_same_without_a_compiler(both, k):
         assert (logs == slow_logs).all()
     exact = scores.astype(np.float64) + offsets
     exact -= logsumexp(exact, axis=1, keepdims=True)
-    np.testing.assert_allclose(one, np.exp(exact), atol=1e-5)
+    np.testing.assert_allclose(one, np.exp(exact), atol=1e-3)  # scores of 10,000
     np.testing.assert_allclose(logs, exact[np.arange(500), classes], rtol=1e-4, atol=1e-3)
     uniform = rng.random(500)
     uniform[:2] = 0, 1 - 1e-16
