@@ -9,8 +9,15 @@
 
 #define MAX_BINS 1024
 
+/* Wider vectors where the processor has them; results are the same. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 1; }
+int32_t kernels_version(void) { return 2; }
 
 /* ---- Trees ---- */
 
@@ -296,13 +303,22 @@ static inline float exponential(float x)
     return high < -87.0f ? 0.0f : y * scale;
 }
 
-/* Replace log-probabilities, n rows of n_classes, by unnormalised probabilities, at most 1. */
-void exponentials(float *scores, int64_t n, int32_t n_classes)
+/* Add offsets, if any, to n rows of scores, and replace them by probabilities. If classes are given,
+   write the score of each row's class and the sum of exponentials, both relative to the largest. */
+WIDE void softmax(float *scores, const float *offsets, int64_t n, int32_t n_classes,
+             const int64_t *classes, float *observed, float *sums)
 {
     for (int64_t i = 0; i < n; i++) {
-        float *row = scores + i * n_classes, top = row[0];
+        float *row = scores + i * n_classes, top, sum = 0.0f;
+        if (offsets)
+            for (int32_t k = 0; k < n_classes; k++) row[k] += offsets[i * n_classes + k];
+        top = row[0];
         for (int32_t k = 1; k < n_classes; k++) top = row[k] > top ? row[k] : top;
+        if (classes) observed[i] = row[classes[i]] - top;
         for (int32_t k = 0; k < n_classes; k++) row[k] = exponential(row[k] - top);
+        for (int32_t k = 0; k < n_classes; k++) sum += row[k];
+        for (int32_t k = 0; k < n_classes; k++) row[k] /= sum;
+        if (classes) sums[i] = sum;
     }
 }
 
@@ -331,7 +347,7 @@ void draw_classes(const float *weights, int64_t n, int32_t n_classes, const doub
 
    Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
    numbers a cell. Counts less their expectation are updated after each batch. */
-void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
+WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
                   int32_t n_factors, int32_t n_groups, const float *logs, const float *pull,
                   const double *uniform, float *excess, int64_t *chosen, int64_t *drawn, float *cost)
 {

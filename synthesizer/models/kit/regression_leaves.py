@@ -24,7 +24,7 @@ from synthesizer.models.kit.classes import (
     is_scale,
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
-from synthesizer.models.kit.kernels import LEAF, Float32Array, drawn_classes, exponentials
+from synthesizer.models.kit.kernels import LEAF, Float32Array, drawn_classes, softmax
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
@@ -209,8 +209,8 @@ class RegressionLeaves:
         shift = self._shift(predictors)
         balance = self._balance(predictors, nodes) if drawing.balanced and not steps else None
         for rows, table in self._blocks(predictors):
-            scores, shifts = self._scores(table, nodes[rows], shift)
-            weights = exponentials(scores)
+            weights, shifts = self._scores(table, nodes[rows], shift)
+            softmax(weights)
             classes, rest = drawn_classes(weights, uniform[rows])
             if balance is not None:
                 classes = balance.balanced(weights, classes, rows, rng)
@@ -244,8 +244,8 @@ class RegressionLeaves:
         shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
         shift = self._shift(predictors)
         for rows, table in self._blocks(predictors):
-            weights = exponentials(self._scores(table, nodes[rows], shift)[0])
-            weights /= weights.sum(axis=1, keepdims=True)
+            weights = self._scores(table, nodes[rows], shift)[0]
+            softmax(weights)
             shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
 
