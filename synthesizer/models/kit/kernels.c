@@ -10,7 +10,7 @@
 #define MAX_BINS 1024
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 1; }
+int32_t kernels_version(void) { return 2; }
 
 /* ---- Trees ---- */
 
@@ -324,6 +324,27 @@ void draw_classes(const float *weights, int64_t n, int32_t n_classes, const doub
         double position = (point - below) / (double)row[k];
         classes[i] = k;
         rest[i] = position < 0.0 ? 0.0 : position > 1.0 - 1e-12 ? 1.0 - 1e-12 : position;
+    }
+}
+
+/* Add rows of a table to each of n rows: those at k positions, -1 for none, times their weights.
+
+   Positions are k lists of n. A list without weights, NULL, has weight 1. */
+void add_rows(const float *table, int32_t width, const int32_t *positions, const float *const *weights,
+              int32_t k, int64_t n, float *out)
+{
+    for (int64_t begin = 0; begin < n; begin += 256) { /* rows that stay in the cache */
+        int64_t end = begin + 256 < n ? begin + 256 : n;
+        for (int32_t j = 0; j < k; j++) {
+            const int32_t *position = positions + j * n;
+            for (int64_t i = begin; i < end; i++) {
+                if (position[i] < 0) continue;
+                const float *added = table + (int64_t)position[i] * width;
+                const float weight = weights[j] ? weights[j][i] : 1.0f;
+                float *row = out + i * width;
+                for (int32_t h = 0; h < width; h++) row[h] += weight * added[h];
+            }
+        }
     }
 }
 

@@ -7,9 +7,10 @@ tests compare them bit by bit. Sums of whole numbers are exact, and other sums h
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 MAX_BINS = 1024
 """As in kernels.c."""
-VERSION = 1
+VERSION = 2
 """As in kernels.c: a library that was built from an older source is not used."""
 LEAF = -1
 MAX_CELLS = 2**20
@@ -373,6 +374,31 @@ def drawn_classes(
     at = np.arange(n)
     position = (points - cumulated[at, classes]) / weights[at, classes]
     return classes, np.clip(position, 0.0, 1.0 - 1e-12)
+
+
+def add_rows(
+    out: Float32Array,
+    table: Float32Array,
+    positions: Int32Array,
+    weights: Mapping[int, Float32Array] = MappingProxyType({}),
+) -> None:
+    """Add to n rows those of a table at k positions each, (k, n), -1 for none, times weights.
+
+    ``weights`` has n numbers for some of the k positions; the others have weight 1.
+    """
+    k, n = positions.shape
+    if LIBRARY is not None:
+        arrays = {j: np.ascontiguousarray(w, dtype=np.float32) for j, w in weights.items()}
+        pointers = [arrays[j].ctypes.data if j in arrays else None for j in range(k)]
+        LIBRARY.add_rows(
+            _pointer(table), table.shape[1], _pointer(positions), (ctypes.c_void_p * k)(*pointers),
+            k, ctypes.c_int64(n), _pointer(out),
+        )  # fmt: skip
+        return
+    for j, position in enumerate(positions):
+        rows = np.flatnonzero(position >= 0)
+        added = table[position[rows]]
+        out[rows] += added * weights[j][rows, None] if j in weights else added
 
 
 def choose_again(

@@ -15,6 +15,8 @@ _Float32Array = npt.NDArray[np.float32]
 
 MAX_STEPS = 100
 MAX_HALVINGS = 30
+MAX_CODES = 2**12
+"""Range of whole numbers that serve as codes."""
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -117,4 +119,13 @@ def joined(shares: FloatArray, most: int) -> IntArray:
         return np.arange(len(shares))
     middles = (np.cumsum(shares) - shares / 2) / shares.sum()
     groups = np.minimum((middles * most).astype(np.int64), most - 1)  # the last may be empty
-    return np.unique(groups, return_inverse=True)[1]
+    return np.append(0, np.cumsum(np.diff(groups) > 0))
+
+
+def whole_codes(numbers: FloatArray) -> IntArray | None:
+    """Return whole numbers less the smallest one; None for fractions or a wide range."""
+    low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+    if not high - low < MAX_CODES:  # NaN if a number is missing
+        return None
+    codes = (numbers - low).astype(np.int64)
+    return codes if (codes == numbers - low).all() else None
