@@ -33,7 +33,7 @@ from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.kernels import Float32Array
+from synthesizer.models.kit.kernels import Float32Array, choose_rows
 from synthesizer.models.kit.numerics import check_floats, check_rising
 
 Counted: TypeAlias = Any
@@ -293,19 +293,9 @@ class Choice:
         squares = sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
         squares = squares.sum(axis=1).reshape(n, k)
         beyond = values[np.arange(n) * k + best].sum(axis=0) - n * self.means * scale
-        cells, numbers, ends = values.indices, values.data, values.indptr
-        owner = np.repeat(np.arange(n * k) % k, np.diff(ends))
-        bounds = ends.tolist()
         for _ in range(N_SWEEPS):
-            loose = odds - squares / 2 + rng.gumbel(size=(n, k))
-            for i in rng.permutation(n).tolist():
-                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
-                beyond[cells[mine]] -= numbers[mine]
-                its = slice(bounds[i * k], bounds[i * k + k])
-                pull = np.bincount(owner[its], numbers[its] * beyond[cells[its]], k)
-                best[i] = (loose[i] - pull).argmax()
-                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
-                beyond[cells[mine]] += numbers[mine]
+            worth = odds - squares / 2 + rng.gumbel(size=(n, k))
+            choose_rows(rng.permutation(n), values, worth, beyond, best)
         return np.asarray(np.arange(n) * k + best)
 
     def _values(self, careers: Codes, persons: Table) -> Counted:

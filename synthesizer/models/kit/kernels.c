@@ -390,3 +390,27 @@ void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, 
         }
     }
 }
+
+/* Let persons choose one of their k rows of a sparse array again, one after the other; see
+   careers.choice.Choice. A row is worth its own number less its product with the counts beyond. */
+void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cells, const float *numbers,
+                 const int64_t *ends, const double *worth, double *beyond, int64_t *chosen)
+{
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t person = order[j], *end = ends + person * k;
+        const double *own = worth + person * k;
+        int64_t best = chosen[person];
+        double most = 0.0;
+        for (int64_t e = end[best]; e < end[best + 1]; e++) beyond[cells[e]] -= (double)numbers[e];
+        for (int32_t c = 0; c < k; c++) {
+            double pull = 0.0;
+            for (int64_t e = end[c]; e < end[c + 1]; e++) pull += (double)numbers[e] * beyond[cells[e]];
+            if (c == 0 || own[c] - pull > most) {
+                most = own[c] - pull;
+                best = c;
+            }
+        }
+        for (int64_t e = end[best]; e < end[best + 1]; e++) beyond[cells[e]] += (double)numbers[e];
+        chosen[person] = best;
+    }
+}

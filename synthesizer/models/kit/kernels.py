@@ -457,3 +457,33 @@ def choose_again(
         np.add.at(counts, at + old[:, None], np.float32(-1))
         chosen[batch], start = new, start + len(batch)
     return chosen
+
+
+def choose_rows(
+    order: IntArray, rows: Any, worth: FloatArray, beyond: FloatArray, chosen: IntArray
+) -> None:
+    """Let persons choose one of their k rows again, one after the other; updates ``chosen``.
+
+    They take the row with the most ``worth``, (n, k), less its product with ``beyond``, (q,), the
+    sum of all other chosen rows. ``rows`` is a sparse array (csr), shape (n * k, q).
+    """
+    k = worth.shape[1]
+    ends = rows.indptr.astype(np.int64)
+    if LIBRARY is not None:
+        order = np.ascontiguousarray(order, dtype=np.int64)
+        LIBRARY.choose_rows(
+            _pointer(order), ctypes.c_int64(len(order)), k, _pointer(rows.indices),
+            _pointer(rows.data), _pointer(ends), _pointer(worth), _pointer(beyond),
+            _pointer(chosen),
+        )  # fmt: skip
+        return
+    cells, numbers, bounds = rows.indices, rows.data, ends.tolist()
+    owner = np.repeat(np.arange(len(ends) - 1) % k, np.diff(ends))
+    for i in order.tolist():
+        mine = slice(bounds[i * k + chosen[i]], bounds[i * k + chosen[i] + 1])
+        beyond[cells[mine]] -= numbers[mine]
+        its = slice(bounds[i * k], bounds[i * k + k])
+        pull = np.bincount(owner[its], numbers[its] * beyond[cells[its]], k)
+        chosen[i] = (worth[i] - pull).argmax()
+        mine = slice(bounds[i * k + chosen[i]], bounds[i * k + chosen[i] + 1])
+        beyond[cells[mine]] += numbers[mine]
