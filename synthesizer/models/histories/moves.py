@@ -136,7 +136,9 @@ def _pairs(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray
     blocks = np.cumsum(sizes) // MAX_PAIRS
     for rows in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(blocks)) + 1):
         ends = np.cumsum(sizes[rows])
-        numbers = np.arange(sizes[rows].sum()) + np.repeat(first[rows] + sizes[rows] - ends, sizes[rows])
+        numbers = np.arange(sizes[rows].sum()) + np.repeat(
+            first[rows] + sizes[rows] - ends, sizes[rows]
+        )
         yield np.repeat(rows, sizes[rows]), numbers
 
 

@@ -391,26 +391,57 @@ void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, 
     }
 }
 
-/* Let persons choose one of their k rows of a sparse array again, one after the other; see
-   careers.choice.Choice. A row is worth its own number less its product with the counts beyond. */
-void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cells, const float *numbers,
-                 const int64_t *ends, const double *worth, double *beyond, int64_t *chosen)
+/* Let persons choose one of their k rows again, one after the other; see careers.choice.Choice.
+
+   The counts of a row are those of a sparse array, and products of a second one of `width` columns
+   with the features of the person, which have a column and a weight each. */
+typedef struct {
+    const int32_t *cells;
+    const double *numbers;
+    const int64_t *ends;
+} Rows;
+
+static double product(const Rows *rows, int64_t row, const double *factors)
 {
+    double sum = 0.0;
+    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++)
+        sum += rows->numbers[e] * factors[rows->cells[e]];
+    return sum;
+}
+
+void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cells, const double *numbers,
+                 const int64_t *ends, const int32_t *of_products, const double *much,
+                 const int64_t *ends_of_products, int32_t width, int32_t n_features,
+                 const double *known, const int64_t *columns, const double *weights,
+                 const double *worth, double *beyond, int64_t *chosen, double *by_person)
+{
+    const Rows alone = {cells, numbers, ends}, spent = {of_products, much, ends_of_products};
     for (int64_t j = 0; j < n; j++) {
-        const int64_t person = order[j], *end = ends + person * k;
-        const double *own = worth + person * k;
-        int64_t best = chosen[person];
-        double most = 0.0;
-        for (int64_t e = end[best]; e < end[best + 1]; e++) beyond[cells[e]] -= (double)numbers[e];
-        for (int32_t c = 0; c < k; c++) {
-            double pull = 0.0;
-            for (int64_t e = end[c]; e < end[c + 1]; e++) pull += (double)numbers[e] * beyond[cells[e]];
-            if (c == 0 || own[c] - pull > most) {
-                most = own[c] - pull;
-                best = c;
+        const int64_t person = order[j], first = person * k;
+        const double *features = known + person * n_features;
+        for (int32_t sign = -1; sign < 2; sign += 2) {
+            int64_t row = first + chosen[person];
+            for (int64_t e = alone.ends[row]; e < alone.ends[row + 1]; e++)
+                beyond[alone.cells[e]] += sign * alone.numbers[e];
+            for (int64_t e = spent.ends[row]; e < spent.ends[row + 1]; e++)
+                for (int32_t f = 0; f < n_features; f++) {
+                    int64_t at = (int64_t)f * width + spent.cells[e];
+                    beyond[columns[at]] += sign * (features[f] * weights[at] * spent.numbers[e]);
+                }
+            if (sign > 0) continue; /* the new choice is counted */
+            for (int32_t w = 0; w < width; w++) by_person[w] = 0.0;
+            for (int32_t f = 0; f < n_features; f++)
+                for (int32_t w = 0; w < width; w++) {
+                    int64_t at = (int64_t)f * width + w;
+                    by_person[w] += features[f] * (weights[at] * beyond[columns[at]]);
+                }
+            double most = 0.0;
+            for (int32_t c = 0; c < k; c++) {
+                double pull = product(&alone, first + c, beyond) + product(&spent, first + c, by_person);
+                if (c && worth[first + c] - pull <= most) continue;
+                most = worth[first + c] - pull;
+                chosen[person] = c;
             }
         }
-        for (int64_t e = end[best]; e < end[best + 1]; e++) beyond[cells[e]] += (double)numbers[e];
-        chosen[person] = best;
     }
 }

@@ -465,25 +465,35 @@ def choose_rows(
     """Let persons choose one of their k rows again, one after the other; updates ``chosen``.
 
     They take the row with the most ``worth``, (n, k), less its product with ``beyond``, (q,), the
-    sum of all other chosen rows. ``rows`` is a sparse array (csr), shape (n * k, q).
+    sum of all other chosen rows. ``rows`` are counts; see `careers.choice.Counted`.
     """
-    k = worth.shape[1]
-    ends = rows.indptr.astype(np.int64)
+    k, (n_features, width) = worth.shape[1], rows.columns.shape
+    sides = [
+        (part.indices.astype(np.int32), part.data, part.indptr.astype(np.int64))
+        for part in (rows.alone, rows.spent)
+    ]
+    columns, weights = rows.columns.astype(np.int64), rows.weights
+    known, by_person = np.ascontiguousarray(rows.known), np.empty(width)
     if LIBRARY is not None:
-        order = np.ascontiguousarray(order, dtype=np.int64)
+        of_rows = [_pointer(array) for side in sides for array in side]
         LIBRARY.choose_rows(
-            _pointer(order), ctypes.c_int64(len(order)), k, _pointer(rows.indices),
-            _pointer(rows.data), _pointer(ends), _pointer(worth), _pointer(beyond),
-            _pointer(chosen),
+            _pointer(order), ctypes.c_int64(len(order)), k, *of_rows, width, n_features,
+            *map(_pointer, (known, columns, weights, worth, beyond, chosen, by_person)),
         )  # fmt: skip
         return
-    cells, numbers, bounds = rows.indices, rows.data, ends.tolist()
-    owner = np.repeat(np.arange(len(ends) - 1) % k, np.diff(ends))
     for i in order.tolist():
-        mine = slice(bounds[i * k + chosen[i]], bounds[i * k + chosen[i] + 1])
-        beyond[cells[mine]] -= numbers[mine]
-        its = slice(bounds[i * k], bounds[i * k + k])
-        pull = np.bincount(owner[its], numbers[its] * beyond[cells[its]], k)
-        chosen[i] = (worth[i] - pull).argmax()
-        mine = slice(bounds[i * k + chosen[i]], bounds[i * k + chosen[i] + 1])
-        beyond[cells[mine]] += numbers[mine]
+        for sign in (-1, 1):
+            for (cells, numbers, ends), is_product in zip(sides, (False, True), strict=True):
+                mine = slice(ends[i * k + chosen[i]], ends[i * k + chosen[i] + 1])
+                added, at = sign * numbers[mine], cells[mine]
+                if is_product:
+                    added, at = known[i][:, None] * weights[:, at] * added, columns[:, at]
+                np.add.at(beyond, at, added)
+            if sign < 0:
+                by_person = (known[i][:, None] * (weights * beyond[columns])).sum(axis=0)
+                pull = np.zeros(k)
+                for (cells, numbers, ends), factors in zip(sides, (beyond, by_person), strict=True):
+                    its = slice(ends[i * k], ends[i * k + k])
+                    owner = np.repeat(np.arange(k), np.diff(ends[i * k : i * k + k + 1]))
+                    pull += np.bincount(owner, numbers[its] * factors[cells[its]], k)
+                chosen[i] = (worth[i] - pull).argmax()
