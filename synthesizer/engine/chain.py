@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
@@ -30,6 +29,7 @@ from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_s
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.kernels import Float32Array
+from synthesizer.models.kit.numerics import average_ranks
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros
 from synthesizer.models.step import (
     FittedStep,
@@ -586,7 +586,7 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
     observed = column.is_observed
     ranks = np.zeros(len(column))
     if observed.any():
-        ranks[observed] = scipy.stats.rankdata(column.data[observed])
+        ranks[observed] = average_ranks(column.data[observed])
         ranks[observed] -= ranks[observed].mean()
     return _orthonormal(np.column_stack([ranks, _indicators(column.missing_state())]))
 

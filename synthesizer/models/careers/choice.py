@@ -10,6 +10,9 @@ Independent choices would have sampling noise. So the persons choose again, one 
 with probability proportional to exp(b f - d / 2), where d is the squared distance between the means
 of all chosen careers and of the data: a Gibbs sampler (Geman and Geman 1984).
 
+States times features are not multiplied out: the features of a person are multiplied once by the
+coefficients, or by the sums beyond the data, for all K careers.
+
 Chosen careers equal careers of the data (meet them) as often as a person of the data meets the
 others. Careers of a single person are met no more often than by a model that was not fitted to that
 person; two fits to halves of the persons measure this.
@@ -18,8 +21,8 @@ person; two fits to halves of the persons measure this.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -33,12 +36,11 @@ from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.kernels import Float32Array
+from synthesizer.models.kit.kernels import Float32Array, choose_rows
 from synthesizer.models.kit.numerics import check_floats, check_rising
 
-Counted: TypeAlias = Any
-"""A sparse array (csr) of counts of careers, shape (n, q)."""
-Entries: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Float32Array]
+Sparse: TypeAlias = Any
+"""A sparse array (csr)."""
 Draw = Callable[[Table, int], Codes]
 """Draws K careers for each of n persons, shape (n * K, T), sorted by person."""
 
@@ -58,10 +60,75 @@ MAX_FIT_CAREERS = 320_000
 BLOCK_CAREERS = 20_000
 """Careers that are counted at a time."""
 DRAWS_OF_HALF = 16
-MAX_ITERATIONS = 100
+MAX_ITERATIONS, TOLERANCE = 100, 1e-6
+"""The search stops if a step increases the log-likelihood by a smaller share of it."""
 N_SWEEPS, PULL, MEETING_WEIGHT, MIN_SCALE_PERSONS = 2, 5.0, 5.0, 500
 """Rounds of the Gibbs sampler, weight of the distance, factor of meetings, and number of persons
 below which the weight does not grow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The counts of K careers of each of n persons, shape (n * K, q) with q columns.
+
+    Columns of products are not multiplied: a product is what a career has of a state and a stretch
+    times a feature of the person.
+    """
+
+    alone: Sparse
+    """Counts without features of persons, shape (n * K, q)."""
+    spent: Sparse
+    """What is multiplied: periods in each state, and the first run, shape (n * K, W)."""
+    known: FloatArray
+    """Features of persons, shape (n, F)."""
+    columns: Index
+    """Column of each product, 0 for none, shape (F, W)."""
+    weights: FloatArray
+    """Weight of each product, 0 for none, shape (F, W)."""
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Counted]) -> Self:
+        """Return the counts of all persons of some parts."""
+        alone, spent = (
+            sparse.vstack([getattr(part, name) for part in parts], format="csr")
+            for name in ("alone", "spent")
+        )
+        known = np.concatenate([part.known for part in parts])
+        return cls(alone, spent, known, parts[0].columns, parts[0].weights)
+
+    def scaled(self, scale: FloatArray) -> Counted:
+        """Return the counts times a number for each column."""
+        alone = self.alone.astype(np.float64)
+        alone.data *= scale[alone.indices]
+        return replace(self, alone=alone, weights=self.weights * scale[self.columns])
+
+    @property
+    def squared(self) -> Counted:
+        """The squares of all counts."""
+        alone, spent, known, weights = (
+            part**2 for part in (self.alone, self.spent, self.known, self.weights)
+        )
+        return Counted(alone, spent, known, self.columns, weights)
+
+    def scores(self, coefficients: FloatArray) -> FloatArray:
+        """Return the product of each row with the coefficients of all columns, (n * K,)."""
+        by_person = self.known @ (self.weights * coefficients[self.columns])
+        return np.asarray(self.alone @ coefficients + self._by_person @ by_person.ravel())
+
+    def sums(self, odds: FloatArray) -> FloatArray:
+        """Return the sum of the rows times some numbers, shape (q,)."""
+        by_person = (odds @ self._by_person).reshape(len(self.known), -1)
+        products = self.weights * (self.known.T @ by_person)
+        added = np.bincount(self.columns.ravel(), products.ravel(), self.alone.shape[1])
+        return np.asarray(odds @ self.alone + added)
+
+    @cached_property
+    def _by_person(self) -> Sparse:
+        """What is multiplied, with W columns for each person, shape (n * K, n * W)."""
+        n, (n_rows, width) = len(self.known), self.spent.shape
+        person = np.repeat(np.arange(n_rows) // (n_rows // max(n, 1)), np.diff(self.spent.indptr))
+        indices = self.spent.indices + width * person
+        return sparse.csr_array((self.spent.data, indices, self.spent.indptr), (n_rows, n * width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,34 +156,67 @@ class CareerCounts:
     @classmethod
     def of(cls, careers: Codes, n_states: int, persons: Table) -> Self:
         """Choose the counts of n careers."""
-        features = Features.fit(persons)[0]
-        row, cell, value = _entries(to_runs(careers), careers, n_states, features, persons)
+        features, n = Features.fit(persons)[0], len(careers)
+        runs = to_runs(careers)
+        row, cell, value = _entries(runs, careers, n_states)
         present, column = np.unique(cell, return_inverse=True)
         exact = value.astype(np.float64)  # small variances are differences of squares
-        counts = sparse.csr_array((exact, (row, column)), shape=(len(careers), len(present)))
-        squares = (counts * counts).mean(axis=0)
-        spread = np.sqrt(np.maximum(squares - counts.mean(axis=0) ** 2, 0.0))
-        holders = np.bincount(counts.indices, minlength=len(present))
+        counts = sparse.csr_array((exact, (row, column)), shape=(n, len(present)))
+        known = _known(features, persons)
+        spent = _spent(runs, careers, n_states).T.tocsr().astype(np.float64)
+        mean, square, holders = (
+            np.append(alone, (times @ of_persons).T.ravel())
+            for alone, times, of_persons in (
+                (counts.sum(axis=0) / n, spent, known / n),
+                ((counts**2).sum(axis=0) / n, spent**2, known**2 / n),
+                (
+                    np.bincount(counts.indices, minlength=len(present)),
+                    1.0 * (spent != 0),
+                    known != 0,
+                ),
+            )
+        )
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        products = _begins(n_states, careers.shape[1])[-1] + np.arange(len(mean) - len(present))
         is_counted = (holders >= MIN_PERSONS) & (spread > 1e-6)
-        return cls(n_states, careers.shape[1], features, present[is_counted], spread[is_counted])
+        cells = np.append(present, products)[is_counted]
+        return cls(n_states, careers.shape[1], features, cells, spread[is_counted])
 
-    def __call__(self, careers: Codes, persons: Table) -> Counted:
-        """Return the counts of n careers in units of their spread, shape (n, q)."""
-        entries = self.entries(to_runs(careers), careers, persons)
-        return _matrix([entries], len(careers), len(self.cells))
-
-    def entries(self, runs: Runs, careers: Codes, persons: Table) -> Entries:
-        """Return the counts as rows, columns and numbers; duplicates are summed."""
-        row, cell, value = _entries(runs, careers, self.n_states, self.features, persons)
-        column = self._columns.take(cell, mode="clip")
+    def __call__(self, careers: Codes, persons: Table, met: Sequence[KnownCareers] = ()) -> Counted:
+        """Return the counts of K careers of each person in units of their spread, and meetings."""
+        runs = to_runs(careers)
+        row, cell, value = _entries(runs, careers, self.n_states)
+        column = self._columns.take(cell)
         is_counted = np.flatnonzero(column >= 0)
-        column = column.take(is_counted)
-        return row.take(is_counted), column, value.take(is_counted) * self._weights.take(column)
+        row, column = row.take(is_counted), column.take(is_counted)
+        value = value.take(is_counted) * self._weights.take(column)
+        entries, width = [(row, column, value)], len(self.cells)
+        for careers_met in met:
+            row, column = np.nonzero(meetings := careers_met(runs))
+            entries.append((row, column + width, meetings[row, column]))
+            width += meetings.shape[1]
+        row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+        alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))
+        products = self._columns[self._begin :].reshape(-1, MAX_STRETCHES * self.n_states + 1)
+        return Counted(
+            alone,
+            _spent(runs, careers, self.n_states),
+            _known(self.features, persons),
+            np.maximum(products, 0),
+            np.where(products >= 0, self._weights[products] if len(self.cells) else 0.0, 0.0),
+        )
+
+    @property
+    def _begin(self) -> int:
+        """Number of the first product with a feature of persons."""
+        return int(_begins(self.n_states, self.n_periods)[-1])
 
     @cached_property
     def _columns(self) -> npt.NDArray[np.int32]:
         """Column of each cell, -1 for none."""
-        columns = np.full(int(self.cells.max(initial=-1)) + 2, -1, dtype=np.int32)
+        n_features = int(np.count_nonzero(self.features.linear)) - 1
+        size = self._begin + n_features * (MAX_STRETCHES * self.n_states + 1)
+        columns = np.full(size, -1, dtype=np.int32)
         columns[self.cells] = np.arange(len(self.cells))
         return columns
 
@@ -125,16 +225,35 @@ class CareerCounts:
         return (1.0 / self.spread).astype(np.float32)
 
 
-def _matrix(entries: Sequence[Entries], n: int, width: int) -> Counted:
-    """Return a sparse array of some entries, shape (n, width)."""
-    row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    return sparse.csr_array((value, (row, column)), shape=(n, width))
+def _begins(k: int, periods: int) -> Index:
+    """Return the first cell of each kind of counts; the last ones are products."""
+    by_length = k * (periods + 1)
+    by_period = k * min(periods, MAX_PERIOD_GROUPS)
+    sizes = (by_period, by_length, by_length, k * k, k * k, N_MOMENTS * k, N_MOMENTS * k * k)
+    return np.cumsum((0, *sizes))
+
+
+def _known(features: Features, persons: Table) -> FloatArray:
+    """Return the features of persons that are multiplied, shape (n, F)."""
+    used = features.matrix(persons)[:, features.linear][:, 1:]
+    return np.ascontiguousarray(used, dtype=np.float64)
+
+
+def _spent(runs: Runs, careers: Codes, k: int) -> Sparse:
+    """Return the periods in each state and stretch, and the first run if a person moves, (n, W)."""
+    n, periods = careers.shape
+    cells = (_stretches(periods, MAX_STRETCHES) * k + careers).ravel()
+    moved = np.flatnonzero(runs.counts > 1)
+    row = np.append(np.repeat(np.arange(n), periods), moved)
+    cell = np.append(cells, np.full(len(moved), MAX_STRETCHES * k))
+    much = np.append(np.ones(n * periods), runs.length[runs.first[moved]])
+    return sparse.csr_array((much, (row, cell)), shape=(n, MAX_STRETCHES * k + 1))
 
 
 def _entries(
-    runs: Runs, careers: Codes, k: int, features: Features, persons: Table
+    runs: Runs, careers: Codes, k: int
 ) -> tuple[npt.NDArray[np.int32], Index, Float32Array]:
-    """Return the counts of careers: row of the person, cell, and value."""
+    """Return the counts of careers without features: row of the career, cell, and value."""
     n, periods = careers.shape
     moves = np.flatnonzero(runs.index > 0)
     person = runs.person.astype(np.int32)
@@ -152,9 +271,7 @@ def _entries(
         (person[moves], runs.state[moves - 1] * np.int64(k) + runs.state[moves]),
         (every, careers[:, 0] * np.int64(k) + careers[:, -1]),
     ]
-    by_length = k * (periods + 1)
-    sizes = (k * min(periods, MAX_PERIOD_GROUPS), by_length, by_length, k * k, k * k, N_MOMENTS * k)
-    begins = np.cumsum((0, *sizes, N_MOMENTS * k * k))
+    begins = _begins(k, periods)
     row = np.concatenate([of for of, _ in parts])
     cell = np.concatenate([c + at for (_, c), at in zip(parts, begins, strict=False)])
     value = np.ones(len(row), dtype=np.float32)
@@ -164,19 +281,6 @@ def _entries(
     row = np.concatenate([row, between, timed])
     cell = np.concatenate([cell, begins[-3] + lasting, begins[-2] + timing])
     value = np.concatenate([value, powers, moment])
-    if features.terms:
-        known = features.matrix(persons)[:, features.linear][:, 1:]
-        stretch = np.tile(_stretches(periods, MAX_STRETCHES), n)
-        there = np.ones(n * periods, dtype=np.float32), (rows, stretch * k + careers.ravel())
-        spent = sparse.csr_array(there, shape=(n, MAX_STRETCHES * k)).tocoo()
-        moved = np.flatnonzero(runs.counts > 1)
-        of = np.concatenate([spent.row, moved])
-        what = np.concatenate([spent.col, np.full(len(moved), MAX_STRETCHES * k)])
-        much = np.concatenate([spent.data, runs.length[runs.first[moved]]]).astype(np.float32)
-        at, term = np.nonzero(known[of])
-        row = np.concatenate([row, of[at].astype(np.int32)])
-        cell = np.concatenate([cell, begins[-1] + term * (MAX_STRETCHES * k + 1) + what[at]])
-        value = np.concatenate([value, much[at] * known[of[at], term]])
     return row, cell, value
 
 
@@ -283,40 +387,22 @@ class Choice:
     def choose(self, careers: Codes, persons: Table, rng: np.random.Generator) -> Index:
         """Return the row of the chosen career of each person; careers are sorted by person."""
         n, k = len(careers) // self.candidates, self.candidates
-        parts = [self._values(*block) for block in _blocks(careers, persons)]
-        values = sparse.vstack(parts, format="csr")
-        odds = (values @ self.coefficients).reshape(n, k)
+        values = Counted.stacked(
+            [self.counts(*block, self.met) for block in _blocks(careers, persons)]
+        )
+        odds = values.scores(self.coefficients.astype(np.float64)).reshape(n, k)
         best = (odds + rng.gumbel(size=(n, k))).argmax(axis=1)  # the largest is a draw by the odds
         scale = np.full(len(self.means), math.sqrt(PULL / max(n, MIN_SCALE_PERSONS)))
         scale[len(self.counts.cells) :] *= MEETING_WEIGHT
-        values.data *= scale[values.indices]
-        squares = sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
-        squares = squares.sum(axis=1).reshape(n, k)
-        beyond = values[np.arange(n) * k + best].sum(axis=0) - n * self.means * scale
-        cells, numbers, ends = values.indices, values.data, values.indptr
-        owner = np.repeat(np.arange(n * k) % k, np.diff(ends))
-        bounds = ends.tolist()
+        values = values.scaled(scale)
+        squares = values.squared.scores(np.ones(len(scale))).reshape(n, k)
+        is_chosen = np.zeros(n * k)
+        is_chosen[np.arange(n) * k + best] = 1.0
+        beyond = values.sums(is_chosen) - n * self.means * scale
         for _ in range(N_SWEEPS):
-            loose = odds - squares / 2 + rng.gumbel(size=(n, k))
-            for i in rng.permutation(n).tolist():
-                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
-                beyond[cells[mine]] -= numbers[mine]
-                its = slice(bounds[i * k], bounds[i * k + k])
-                pull = np.bincount(owner[its], numbers[its] * beyond[cells[its]], k)
-                best[i] = (loose[i] - pull).argmax()
-                mine = slice(bounds[i * k + best[i]], bounds[i * k + best[i] + 1])
-                beyond[cells[mine]] += numbers[mine]
+            worth = odds - squares / 2 + rng.gumbel(size=(n, k))
+            choose_rows(rng.permutation(n), values, worth, beyond, best)
         return np.asarray(np.arange(n) * k + best)
-
-    def _values(self, careers: Codes, persons: Table) -> Counted:
-        runs, width = to_runs(careers), len(self.counts.cells)
-        entries = [self.counts.entries(runs, careers, persons)]
-        for met in self.met:
-            row, column = np.nonzero(meetings := met(runs))
-            columns = (column + width).astype(np.int32)
-            entries.append((row.astype(np.int32), columns, meetings[row, column]))
-            width += meetings.shape[1]
-        return _matrix(entries, len(careers), width)
 
 
 def fit_choice(
@@ -337,21 +423,21 @@ def fit_choice(
     runs = to_runs(careers)
     met, meetings = zip(*(KnownCareers.of(runs, *grid) for grid in GRIDS), strict=True)
     width = len(counts.cells)
-    nothing = np.zeros(width + 2 * len(met), dtype=np.float32)
-    choice = Choice(candidates, counts, met, nothing, nothing)
     n = len(careers)
-    mean = sum(counts(*block).sum(axis=0) for block in _blocks(careers, persons)) / n
+    mean = (
+        sum(counts(*block).sums(np.ones(len(block[0]))) for block in _blocks(careers, persons)) / n
+    )
     target = np.concatenate([mean, *(part.mean(axis=0) for part in meetings)])
     order, most = rng.permutation(n), max(1, MAX_FIT_CAREERS // candidates)
     drawn_mean, learnt = np.zeros(len(target)), []
     for begin in range(0, n, BLOCK_CAREERS // candidates + 1):
         rows: Index = order[begin : begin + BLOCK_CAREERS // candidates + 1]
         drawn = draw(persons.take(rows), candidates)
-        values = choice._values(drawn, persons.take(np.repeat(rows, candidates)))
-        drawn_mean += values.sum(axis=0) / (n * candidates)
+        values = counts(drawn, persons.take(rows), met)
+        drawn_mean += values.sums(np.ones(len(drawn))) / (n * candidates)
         if begin < most:
             learnt.append(values)
-    values = sparse.vstack(learnt, format="csr")
+    values = Counted.stacked(learnt)
     singles = width + 2 * np.arange(len(met))
     target[singles] = np.minimum(target[singles], thinning * drawn_mean[singles])
     ridge = np.full(len(target), RIDGE)
@@ -362,10 +448,13 @@ def fit_choice(
     )
 
 
-def _blocks(careers: Codes, persons: Table) -> Iterable[tuple[Codes, Table]]:
-    for begin in range(0, len(careers), BLOCK_CAREERS):
-        rows = np.arange(begin, min(begin + BLOCK_CAREERS, len(careers)))
-        yield careers[rows], persons.take(rows)
+def _blocks(careers: Codes, persons: Table) -> Iterator[tuple[Codes, Table]]:
+    """Yield blocks of persons and all their careers, which are sorted by person."""
+    k = len(careers) // persons.n_rows
+    step = max(1, BLOCK_CAREERS // k)
+    for begin in range(0, persons.n_rows, step):
+        rows = np.arange(begin, min(begin + step, persons.n_rows))
+        yield careers[begin * k : (begin + step) * k], persons.take(rows)
 
 
 def _thinnings(careers: Codes, persons: Table, halves: Iterable[tuple[Index, Draw]]) -> FloatArray:
@@ -411,21 +500,25 @@ def _thinning(fitted: FloatArray, unseen: FloatArray) -> float:
 
 def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -> FloatArray:
     """Return coefficients that move the mean of chosen rows, of (n * K, q), by ``gap``."""
-    n = values.shape[0] // candidates
+    n = len(values.known)
     scale = 1.0 / np.sqrt(ridge)
-    wanted = n * gap + values.sum(axis=0) / candidates
-    values = values.astype(np.float64)  # once, not in each product
+    wanted = n * gap + values.sums(np.full(n * candidates, 1.0 / candidates))
+    values = values.scaled(np.ones(len(gap)))  # in double precision
 
     def loss(scaled: FloatArray) -> tuple[float, FloatArray]:
         b = scaled * scale
-        scores = (values @ b).reshape(n, candidates)
+        scores = values.scores(b).reshape(n, candidates)
         total = logsumexp(scores, axis=1, keepdims=True)
         odds = np.exp(scores - total).ravel()
         value = float(wanted @ b) - float(total.sum()) - float(scaled @ scaled) / 2
-        return -value, np.asarray(scaled - (wanted - odds @ values) * scale)
+        return -value, np.asarray(scaled - (wanted - values.sums(odds)) * scale)
 
     start = np.zeros(len(gap))
     result = scipy.optimize.minimize(
-        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ITERATIONS}
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
     )
     return np.asarray(result.x * scale)

@@ -242,8 +242,7 @@ class FittedCareers:
             rows = slice(begin, begin + BLOCK_PERSONS)
             people, k = persons.take(rows), self.choice.candidates
             drawn = self.candidates(people, k, rng=rng)
-            owner = np.repeat(np.arange(people.n_rows), k)
-            result[rows] = drawn[self.choice.choose(drawn, people.take(owner), rng)]
+            result[rows] = drawn[self.choice.choose(drawn, people, rng)]
         return result
 
     def candidates(self, persons: Table, k: int, *, rng: np.random.Generator) -> Codes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
-import scipy.sparse
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.panel.panel_table import PanelTable
@@ -17,6 +17,9 @@ from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.domains import Chances, Masks
 from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numerics import check_codes, check_rising
+
+MAX_PAIRS = 2**21
+"""Rows times steps that are looked at together."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,9 +76,13 @@ class SeenMoves:
 
     def allowed(self, panel: PanelTable, rows: IntArray, before: Column) -> BoolArray:
         """Return the allowed codes of later rows given the values before, shape (k, n_codes)."""
-        may = np.ones((len(rows), self.n_codes), dtype=bool)
-        for chosen, steps in self._by_context(panel, rows):
-            may[chosen] = steps.toarray()[before.data[chosen]] > 0
+        contexts = self._contexts_of(panel, rows)
+        may = np.zeros((len(rows), self.n_codes), dtype=bool)
+        may[contexts < 0] = True
+        wanted = contexts * self.n_codes + before.data
+        first, last = (np.searchsorted(self._starts, wanted, side) for side in ("left", "right"))
+        for chosen, steps in _pairs(first, last):
+            may[chosen, self.after[steps]] = True
         stay = np.flatnonzero(~self._others_move(panel, rows))
         may[stay, before.data[stay]] = True
         return may
@@ -93,32 +100,46 @@ class SeenMoves:
         for rows in reversed(index.by_period):
             later = rows[~index.is_first[rows]]
             there = may[later] if masks is None else may[later] & masks.allowed(later)
-            before = np.ones_like(there)
-            for chosen, steps in self._by_context(panel, later):
-                before[chosen] = (steps @ there[chosen].T.astype(np.float32)).T > 0
+            contexts = self._contexts_of(panel, later)
+            before = np.zeros_like(there)
+            before[contexts < 0] = True
+            ends = np.append(0, self.ends)  # the last is that of no context
+            for chosen, steps in _pairs(ends[contexts], ends[contexts + 1]):
+                leads = there[chosen, self.after[steps]]
+                before[chosen[leads], self.before[steps[leads]]] = True
             stay = np.flatnonzero(~self._others_move(panel, later))
             before[stay] |= there[stay]
             before[~before.any(axis=1)] = True
             may[later - 1] = before
         return may
 
-    def _by_context(
-        self, panel: PanelTable, rows: IntArray
-    ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
-        """Yield positions of later rows, and the steps of their context."""
-        contexts = self.contexts.positions(_contexts(panel, self.names, rows), self.known)
-        for context in np.unique(contexts[contexts >= 0]).tolist():
-            part = slice(self.ends[context - 1] if context else 0, self.ends[context])
-            codes = (self.before[part], self.after[part])
-            ones = np.ones(len(codes[0]), dtype=np.float32)
-            steps = scipy.sparse.csr_array((ones, codes), shape=(self.n_codes,) * 2)
-            yield np.flatnonzero(contexts == context), steps
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Context and code before of each step as one number, rising, shape (s,)."""
+        contexts = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        return contexts * self.n_codes + self.before
+
+    def _contexts_of(self, panel: PanelTable, rows: IntArray) -> IntArray:
+        """Return the position of the context of later rows, -1 for none."""
+        return self.contexts.positions(_contexts(panel, self.names, rows), self.known)
 
     def _others_move(self, panel: PanelTable, rows: IntArray) -> BoolArray:
         moves = np.zeros(len(rows), dtype=bool)
         for name in self.names:
             moves |= differing(panel[name].take(rows), panel[name].take(rows - 1))
         return moves
+
+
+def _pairs(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield positions of rows and the numbers from ``first`` to ``last`` of each, in blocks."""
+    sizes = np.maximum(last - first, 0)
+    blocks = np.cumsum(sizes) // MAX_PAIRS
+    for rows in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(blocks)) + 1):
+        ends = np.cumsum(sizes[rows])
+        numbers = np.arange(sizes[rows].sum()) + np.repeat(
+            first[rows] + sizes[rows] - ends, sizes[rows]
+        )
+        yield np.repeat(rows, sizes[rows]), numbers
 
 
 def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:

@@ -343,6 +343,27 @@ void draw_classes(const float *weights, int64_t n, int32_t n_classes, const doub
     }
 }
 
+/* Add rows of a table to each of n rows: those at k positions, -1 for none, times their weights.
+
+   Positions are k lists of n. A list without weights, NULL, has weight 1. */
+void add_rows(const float *table, int32_t width, const int32_t *positions, const float *const *weights,
+              int32_t k, int64_t n, float *out)
+{
+    for (int64_t begin = 0; begin < n; begin += 256) { /* rows that stay in the cache */
+        int64_t end = begin + 256 < n ? begin + 256 : n;
+        for (int32_t j = 0; j < k; j++) {
+            const int32_t *position = positions + j * n;
+            for (int64_t i = begin; i < end; i++) {
+                if (position[i] < 0) continue;
+                const float *added = table + (int64_t)position[i] * width;
+                const float weight = weights[j] ? weights[j][i] : 1.0f;
+                float *row = out + i * width;
+                for (int32_t h = 0; h < width; h++) row[h] += weight * added[h];
+            }
+        }
+    }
+}
+
 /* Let rows choose their group again, batch after batch; see balance.Balance.
 
    Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
@@ -382,6 +403,61 @@ WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batc
             for (int32_t j = 0; j < n_factors; j++)
                 excess[cells[order[i] * n_factors + j] * (int64_t)n_groups + chosen[order[i]]] -= 1.0f;
             chosen[order[i]] = drawn[i];
+        }
+    }
+}
+
+/* Let persons choose one of their k rows again, one after the other; see careers.choice.Choice.
+
+   The counts of a row are those of a sparse array, and products of a second one of `width` columns
+   with the features of the person, which have a column and a weight each. */
+typedef struct {
+    const int32_t *cells;
+    const double *numbers;
+    const int64_t *ends;
+} Rows;
+
+static double product(const Rows *rows, int64_t row, const double *factors)
+{
+    double sum = 0.0;
+    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++)
+        sum += rows->numbers[e] * factors[rows->cells[e]];
+    return sum;
+}
+
+void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cells, const double *numbers,
+                 const int64_t *ends, const int32_t *of_products, const double *much,
+                 const int64_t *ends_of_products, int32_t width, int32_t n_features,
+                 const double *known, const int64_t *columns, const double *weights,
+                 const double *worth, double *beyond, int64_t *chosen, double *by_person)
+{
+    const Rows alone = {cells, numbers, ends}, spent = {of_products, much, ends_of_products};
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t person = order[j], first = person * k;
+        const double *features = known + person * n_features;
+        for (int32_t sign = -1; sign < 2; sign += 2) {
+            int64_t row = first + chosen[person];
+            for (int64_t e = alone.ends[row]; e < alone.ends[row + 1]; e++)
+                beyond[alone.cells[e]] += sign * alone.numbers[e];
+            for (int64_t e = spent.ends[row]; e < spent.ends[row + 1]; e++)
+                for (int32_t f = 0; f < n_features; f++) {
+                    int64_t at = (int64_t)f * width + spent.cells[e];
+                    beyond[columns[at]] += sign * (features[f] * weights[at] * spent.numbers[e]);
+                }
+            if (sign > 0) continue; /* the new choice is counted */
+            for (int32_t w = 0; w < width; w++) by_person[w] = 0.0;
+            for (int32_t f = 0; f < n_features; f++)
+                for (int32_t w = 0; w < width; w++) {
+                    int64_t at = (int64_t)f * width + w;
+                    by_person[w] += features[f] * (weights[at] * beyond[columns[at]]);
+                }
+            double most = 0.0;
+            for (int32_t c = 0; c < k; c++) {
+                double pull = product(&alone, first + c, beyond) + product(&spent, first + c, by_person);
+                if (c && worth[first + c] - pull <= most) continue;
+                most = worth[first + c] - pull;
+                chosen[person] = c;
+            }
         }
     }
 }

@@ -7,9 +7,10 @@ tests compare them bit by bit. Sums of whole numbers are exact, and other sums h
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -397,6 +398,31 @@ def drawn_classes(
     return classes, np.clip(position, 0.0, 1.0 - 1e-12)
 
 
+def add_rows(
+    out: Float32Array,
+    table: Float32Array,
+    positions: Int32Array,
+    weights: Mapping[int, Float32Array] = MappingProxyType({}),
+) -> None:
+    """Add to n rows those of a table at k positions each, (k, n), -1 for none, times weights.
+
+    ``weights`` has n numbers for some of the k positions; the others have weight 1.
+    """
+    k, n = positions.shape
+    if LIBRARY is not None:
+        arrays = {j: np.ascontiguousarray(w, dtype=np.float32) for j, w in weights.items()}
+        pointers = [arrays[j].ctypes.data if j in arrays else None for j in range(k)]
+        LIBRARY.add_rows(
+            _pointer(table), table.shape[1], _pointer(positions), (ctypes.c_void_p * k)(*pointers),
+            k, ctypes.c_int64(n), _pointer(out),
+        )  # fmt: skip
+        return
+    for j, position in enumerate(positions):
+        rows = np.flatnonzero(position >= 0)
+        added = table[position[rows]]
+        out[rows] += added * weights[j][rows, None] if j in weights else added
+
+
 def choose_again(
     logs: Float32Array,
     chosen: IntArray,
@@ -453,3 +479,43 @@ def choose_again(
         np.add.at(counts, at + old[:, None], np.float32(-1))
         chosen[batch], start = new, start + len(batch)
     return chosen
+
+
+def choose_rows(
+    order: IntArray, rows: Any, worth: FloatArray, beyond: FloatArray, chosen: IntArray
+) -> None:
+    """Let persons choose one of their k rows again, one after the other; updates ``chosen``.
+
+    They take the row with the most ``worth``, (n, k), less its product with ``beyond``, (q,), the
+    sum of all other chosen rows. ``rows`` are counts; see `careers.choice.Counted`.
+    """
+    k, (n_features, width) = worth.shape[1], rows.columns.shape
+    sides = [
+        (part.indices.astype(np.int32), part.data, part.indptr.astype(np.int64))
+        for part in (rows.alone, rows.spent)
+    ]
+    columns, weights = rows.columns.astype(np.int64), rows.weights
+    known, by_person = np.ascontiguousarray(rows.known), np.empty(width)
+    if LIBRARY is not None:
+        of_rows = [_pointer(array) for side in sides for array in side]
+        LIBRARY.choose_rows(
+            _pointer(order), ctypes.c_int64(len(order)), k, *of_rows, width, n_features,
+            *map(_pointer, (known, columns, weights, worth, beyond, chosen, by_person)),
+        )  # fmt: skip
+        return
+    for i in order.tolist():
+        for sign in (-1, 1):
+            for (cells, numbers, ends), is_product in zip(sides, (False, True), strict=True):
+                mine = slice(ends[i * k + chosen[i]], ends[i * k + chosen[i] + 1])
+                added, at = sign * numbers[mine], cells[mine]
+                if is_product:
+                    added, at = known[i][:, None] * weights[:, at] * added, columns[:, at]
+                np.add.at(beyond, at, added)
+            if sign < 0:
+                by_person = (known[i][:, None] * (weights * beyond[columns])).sum(axis=0)
+                pull = np.zeros(k)
+                for (cells, numbers, ends), factors in zip(sides, (beyond, by_person), strict=True):
+                    its = slice(ends[i * k], ends[i * k + k])
+                    owner = np.repeat(np.arange(k), np.diff(ends[i * k : i * k + k + 1]))
+                    pull += np.bincount(owner, numbers[its] * factors[cells[its]], k)
+                chosen[i] = (worth[i] - pull).argmax()

@@ -31,7 +31,7 @@ from synthesizer.models.kit.features import (
     measured,
     multiplied_columns,
 )
-from synthesizer.models.kit.kernels import Float32Array, softmax
+from synthesizer.models.kit.kernels import Float32Array, add_rows, softmax
 from synthesizer.models.kit.numerics import quasi_newton
 
 LINEAR_RIDGE = 1.0
@@ -554,16 +554,15 @@ class LinearPredictor:
         cells = codes[terms]
         cells += codes[moderators] * sizes
         cells += starts
-        weights = np.ones((predictors.n_rows, len(cells)), dtype=np.float32)
-        for k, entry in enumerate(self.entries or ()):
-            if entry.moment is not None:
-                weights[:, k] = moments[entry.term][entry.moment]
-        ends = np.arange(len(weights) + 1, dtype=np.int32) * np.int32(len(cells))
-        rows = scipy.sparse.csr_array(
-            (weights.ravel(), np.ascontiguousarray(cells.T).ravel(), ends),
-            shape=(len(weights), len(self.tables)),
-        )
-        return np.asarray(rows @ self.tables + self.constant, dtype=np.float32)
+        weights = {
+            k: moments[entry.term][entry.moment]
+            for k, entry in enumerate(self.entries or ())
+            if entry.moment is not None
+        }
+        out = np.zeros((predictors.n_rows, self.tables.shape[1]), dtype=np.float32)
+        add_rows(out, self.tables, cells, weights)
+        out += self.constant
+        return out
 
     @cached_property
     def _layout(self) -> tuple[IntArray, IntArray, Codes, Codes]:

@@ -15,6 +15,8 @@ _Float32Array = npt.NDArray[np.float32]
 
 MAX_STEPS = 100
 MAX_HALVINGS = 30
+MAX_CODES = 2**12
+"""Range of whole numbers that serve as codes."""
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -162,4 +164,20 @@ def joined(shares: FloatArray, most: int) -> IntArray:
         return np.arange(len(shares))
     middles = (np.cumsum(shares) - shares / 2) / shares.sum()
     groups = np.minimum((middles * most).astype(np.int64), most - 1)  # the last may be empty
-    return np.unique(groups, return_inverse=True)[1]
+    return np.append(0, np.cumsum(np.diff(groups) > 0))
+
+
+def average_ranks(numbers: FloatArray) -> FloatArray:
+    """Return the rank of each number from 1 on, the mean of their ranks for equal ones."""
+    # scipy.stats has it too, but takes long to import
+    _, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at])
+
+
+def whole_codes(numbers: FloatArray) -> IntArray | None:
+    """Return whole numbers less the smallest one; None for fractions or a wide range."""
+    low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+    if not high - low < MAX_CODES:  # NaN if a number is missing
+        return None
+    codes = (numbers - low).astype(np.int64)
+    return codes if (codes == numbers - low).all() else None

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, once_a_column
 from synthesizer.models.domains import Chances
@@ -24,7 +23,7 @@ from synthesizer.models.kit.classes import (
     is_scale,
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
-from synthesizer.models.kit.kernels import LEAF, Float32Array, drawn_classes, softmax
+from synthesizer.models.kit.kernels import LEAF, Float32Array, add_rows, drawn_classes, softmax
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
@@ -32,6 +31,7 @@ from synthesizer.models.kit.numerics import (
     check_floats,
     check_rising,
     even_uniform,
+    whole_codes,
 )
 from synthesizer.models.kit.trees import Drawing, Nodes, Tree
 
@@ -319,17 +319,14 @@ class RegressionLeaves:
         if not self.absent:
             return self.logarithms[nodes]
         code_rows, tables = self._tables
-        which = np.empty((len(nodes), 1 + len(code_rows)), dtype=np.int32)
-        which[:, 0] = nodes
+        positions = np.empty((1 + len(code_rows), len(nodes)), dtype=np.int32)
+        positions[0] = nodes
         for k, (pairs, code_row) in enumerate(zip(self.absent, code_rows, strict=True), start=1):
             codes = _codes(predictors[pairs.name], pairs.edges)
-            which[:, k] = code_row[np.minimum(codes, len(code_row) - 1)]
-        is_listed = which >= 0
-        ends = np.append(0, np.cumsum(np.count_nonzero(is_listed, axis=1)))
-        chosen = which[is_listed]
-        ones = np.ones(len(chosen), dtype=np.float32)
-        rows = scipy.sparse.csr_array((ones, chosen, ends), shape=(len(nodes), len(tables)))
-        return np.asarray(rows @ tables, dtype=np.float32)
+            positions[k] = code_row[np.minimum(codes, len(code_row) - 1)]
+        out = np.zeros((len(nodes), self.classes.n_classes), dtype=np.float32)
+        add_rows(out, tables, positions)
+        return out
 
     @cached_property
     def _tables(self) -> tuple[list[IntArray], Float32Array]:
@@ -404,9 +401,10 @@ def _balanced_groups(column: Column) -> Groups:
     """Return groups in the order of the values of a column; missing codes come last."""
     if column.is_coded:
         return Groups.of(np.asarray(column.data))
-    states = column.missing_state()
-    ranks = np.unique(column.data, return_inverse=True)[1]
-    return Groups.of(np.where(states > 0, len(ranks) + states.astype(np.int64), ranks))
+    states, ranks = column.missing_state(), whole_codes(column.data)
+    if ranks is None:
+        ranks = np.unique(column.data, return_inverse=True)[1]
+    return Groups.of(np.where(states > 0, ranks.max(initial=0) + states.astype(np.int64), ranks))
 
 
 def node_probabilities(
