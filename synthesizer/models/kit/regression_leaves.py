@@ -24,7 +24,12 @@ from synthesizer.models.kit.classes import (
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
 from synthesizer.models.kit.kernels import LEAF, Float32Array, add_rows, drawn_classes, softmax
-from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
+from synthesizer.models.kit.leaf_regression import (
+    JoinedClasses,
+    LinearPredictor,
+    RegressionData,
+    is_identity,
+)
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
     check_codes,
@@ -171,19 +176,23 @@ class RegressionLeaves:
             features, columns = Hazards.fit(
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
+        joined, nodes = JoinedClasses.of(moments.values), leaves[rows]
+        offsets = [
+            joined.offsets(level._offsets(table, nodes[at])) for at, table in level._blocks(taken)
+        ]
         problem = RegressionData(
             matrix=columns,
             groups=features.groups,
             linear=features.linear,
-            moments=moments.values,
+            moments=joined.moments(moments.values),
             n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
-            offsets=level._offsets(taken, leaves[rows]),
-            classes=labels[rows],
+            offsets=np.concatenate(offsets),
+            classes=joined.classes(labels[rows]),
             weights=None if weights is None else weights[rows].astype(np.float32),
             ridge=ridge,
         )  # fmt: skip
-        coefficients = problem.joined().fit(rng)
+        coefficients = problem.fit(rng)
         fitted = cls(tree, classes, logarithms, absent, features, moments, coefficients)
         return replace(fitted, spread=(columns @ coefficients).std(axis=0))
 
