@@ -184,8 +184,17 @@ class CareerCounts:
 
     def __call__(self, careers: Codes, persons: Table, met: Sequence[KnownCareers] = ()) -> Counted:
         """Return the counts of K careers of each person in units of their spread, and meetings."""
-        runs = to_runs(careers)
+        runs, k = to_runs(careers), len(careers) // persons.n_rows
         row, cell, value = _entries(runs, careers, self.n_states)
+        spent, known = _spent(runs, careers, self.n_states), _known(self.features, persons)
+        columns = self._columns[self._begin :].reshape(-1, spent.shape[1])
+        if k * MAX_STRETCHES * len(columns) < spent.shape[1]:  # fewer products than their factors
+            of = np.repeat(np.arange(len(careers)), np.diff(spent.indptr))
+            at, term = np.nonzero(known[of // k])
+            row = np.append(row, of[at])
+            cell = np.append(cell, self._begin + term * spent.shape[1] + spent.indices[at])
+            value = np.append(value, spent.data[at] * known[of[at] // k, term])
+            spent, known, columns = spent[:, :0], known[:, :0], columns[:0, :0]
         column = self._columns.take(cell)
         is_counted = np.flatnonzero(column >= 0)
         row, column = row.take(is_counted), column.take(is_counted)
@@ -197,14 +206,8 @@ class CareerCounts:
             width += meetings.shape[1]
         row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))
-        products = self._columns[self._begin :].reshape(-1, MAX_STRETCHES * self.n_states + 1)
-        return Counted(
-            alone,
-            _spent(runs, careers, self.n_states),
-            _known(self.features, persons),
-            np.maximum(products, 0),
-            np.where(products >= 0, self._weights[products] if len(self.cells) else 0.0, 0.0),
-        )
+        weights = np.append(self._weights, 0.0)[columns]  # 0 for the column -1
+        return Counted(alone, spent, known, np.maximum(columns, 0), weights)
 
     @property
     def _begin(self) -> int:
