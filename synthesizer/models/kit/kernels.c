@@ -1,8 +1,9 @@
-/* Inner loops of trees and draws. kernels.py has each of them in numpy, with the same results.
+/* Inner loops of trees, draws and distances. Python has each in numpy, with the same results.
 
    Sums are of whole numbers, or have the order of kernels.py; no product and sum may be fused
    (-ffp-contract=off). So a dataset has the same bytes with and without a compiler. */
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 #define MAX_BINS 1024
 
 /* Wider vectors where the processor has them; results are the same. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 2; }
+int32_t kernels_version(void) { return 3; }
 
 /* ---- Trees ---- */
 
@@ -457,6 +458,31 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                 if (c && worth[first + c] - pull <= most) continue;
                 most = worth[first + c] - pull;
                 chosen[person] = c;
+            }
+        }
+    }
+}
+
+/* ---- Distances ---- */
+
+/* Find the first nearest of m others for each of n rows, and the distances of the two nearest: sums
+   over p variables, in order, of differences up to a limit. Others: blocks of 64 by variable. */
+WIDE void nearest_rows(const double *rows, int64_t n, const double *others, int64_t m, int32_t p,
+                  const double *limits, int64_t *nearest, double *first, double *second)
+{
+    for (int64_t start = 0; start < m; start += 64, others += 64 * p) {
+        for (int64_t i = 0; i < n; i++) {
+            double sums[64] = {0.0}, apart[64];
+            int is_near = 0;
+            for (int32_t k = 0; k < p; k++) {
+                double x = rows[i * p + k], most = limits[k];
+                for (int j = 0; j < 64; j++) apart[j] = fabs(others[64 * k + j] - x);
+                for (int j = 0; j < 64; j++) sums[j] += apart[j] < most ? apart[j] : most;
+            }
+            for (int j = 0; j < 64; j++) is_near |= sums[j] < second[i];
+            for (int j = 0; is_near && j < 64 && start + j < m; j++) {
+                if (sums[j] < second[i]) second[i] = sums[j] < first[i] ? first[i] : sums[j];
+                if (sums[j] < first[i]) first[i] = sums[j], nearest[i] = start + j;
             }
         }
     }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
@@ -18,45 +17,19 @@ import numpy.typing as npt
 
 from synthesizer.data.codes import splitmix
 from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.data.workers import LIBRARY
+from synthesizer.data.workers import pointer as _pointer
 
 BinArray = npt.NDArray[np.uint16]
 Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 MAX_BINS = 1024
 """As in kernels.c."""
-VERSION = 2
-"""As in kernels.c: a library that was built from an older source is not used."""
 LEAF = -1
 MAX_CELLS = 2**20
 """Counts and sums of a node that are kept for its children."""
 MAX_LEVEL_CELLS = 2**21
 """Bins of nodes that are counted at once without a compiler."""
-
-
-def _load() -> ctypes.CDLL | None:
-    spec = find_spec("synthesizer.models.kit._kernels")
-    if spec is None or spec.origin is None:
-        return None
-    try:
-        library = ctypes.CDLL(spec.origin)
-        is_same = library.kernels_version() == VERSION
-        library.grow.restype = ctypes.c_int32
-    except (OSError, AttributeError):  # built for another machine, or from another source
-        return None
-    return library if is_same else None
-
-
-LIBRARY = _load()
-
-
-def is_compiled() -> bool:
-    """Whether the compiled functions are used."""
-    return LIBRARY is not None
-
-
-def _pointer(array: Any) -> ctypes.c_void_p:
-    # `array.ctypes` takes five times as long
-    return ctypes.c_void_p(None if array is None else array.__array_interface__["data"][0])
 
 
 @dataclass(frozen=True)

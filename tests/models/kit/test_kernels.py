@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from synthesizer.data import workers as library
 from synthesizer.models.kit import kernels
 from synthesizer.models.kit.kernels import Growth, Splits
 from synthesizer.models.kit.predictors import Bins
@@ -228,5 +229,5 @@ def test_a_last_code_without_rows_is_in_no_bin_beyond_the_last(n):
 
 @compiled
 def test_a_library_of_another_source_is_not_used(monkeypatch):
-    monkeypatch.setattr(kernels, "VERSION", 0)
-    assert kernels._load() is None
+    monkeypatch.setattr(library, "VERSION", 0)
+    assert library._load() is None
