@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final
@@ -224,7 +224,7 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _position(word: str, names: Mapping[str, int] | Sequence[str]) -> int | None:
+def _position(word: str, names: Collection[str]) -> int | None:
     """Return the position of a name that may be abbreviated; None if none or several match."""
     if isinstance(names, Mapping):
         return names.get(word)
