@@ -199,7 +199,8 @@ class CareerCounts:
         is_counted = np.flatnonzero(column >= 0)
         row, column = row.take(is_counted), column.take(is_counted)
         value = value.take(is_counted) * self._weights.take(column)
-        entries, width = [(row, column, value)], len(self.cells)
+        entries: list[tuple[npt.NDArray[Any], ...]] = [(row, column, value)]
+        width = len(self.cells)
         for careers_met in met:
             met_in = np.nonzero(meetings := careers_met(runs))
             entries.append((met_in[0], met_in[1] + width, meetings[met_in]))
