@@ -210,10 +210,10 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from synthesizer.models.kit.kernels import is_compiled
+        from synthesizer.data.workers import LIBRARY
 
         print(f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer")
-        if not is_compiled():
+        if LIBRARY is None:
             print("not compiled: same results, trees are slower; install again with a C compiler")
         raise typer.Exit
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final
@@ -207,25 +207,27 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     """
     if not 3 <= len(labels) <= MAX_CODES:
         return None
-    ranges = [_ends(label) for label in labels]
-    if all(ends is not None for ends in ranges):
-        if all(ends is None or ends[0] == ends[1] for ends in ranges):
+    if all(map(_ends, labels)):
+        pairs = sorted((ends, label) for label in labels if (ends := _ends(label)))
+        if all(low == high for (low, high), _ in pairs):
             return None
-        pairs = sorted((ends, label) for ends, label in zip(ranges, labels, strict=True) if ends)
         apart = all(one[0][1] <= two[0][0] for one, two in pairwise(pairs))
         return tuple(label for _, label in pairs) if apart else None
     words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
-    ranked = [[scale.get(word) for word in words] for scale in _SCALES]
-    ranked += [[_position(word, names) for word in words] for names in _CALENDARS]
-    for ranks in ranked:
+    for names in (*_SCALES, *_CALENDARS):
+        if len(names) < len(words):
+            continue  # two words would have one position
+        ranks = [_position(word, names) for word in words]
         if None not in ranks and len(set(ranks)) == len(ranks):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
     return None
 
 
-def _position(word: str, names: Sequence[str]) -> int | None:
+def _position(word: str, names: Collection[str]) -> int | None:
     """Return the position of a name that may be abbreviated; None if none or several match."""
+    if isinstance(names, Mapping):
+        return names.get(word)
     positions = [i for i, name in enumerate(names) if len(word) > 1 and name.startswith(word)]
     return positions[0] if len(positions) == 1 else None
 

@@ -51,6 +51,11 @@ def raw_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[str],
     >>> list(raw_rows('a,"b,c"\n1,', ",", '"'))
     [(['a', '"b,c"'], '\n'), (['1', ''], '')]
     """
+    if quote not in text:  # ten times faster
+        for line in re.finditer(r"([^\r\n]*)(\r\n|\n|\r|\Z)", text):
+            if line.start() < len(text):
+                yield line[1].split(delimiter), line[2]
+        return
     gap, sign = re.escape(delimiter), re.escape(quote)
     quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
     cells: list[str] = []

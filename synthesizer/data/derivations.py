@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -267,8 +268,9 @@ def numbers_of(column: Column) -> FloatArray | None:
         return None
     if not column.is_coded:
         return np.where(column.is_observed, column.data, np.nan)
-    spelled = np.array([label_number(label) for label in column.variable.levels])
-    if not len(spelled) or np.isnan(spelled).any():
+    levels = column.variable.levels
+    spelled = [*takewhile(lambda number: not math.isnan(number), map(label_number, levels))]
+    if not levels or len(spelled) < len(levels):
         return None
     return np.append(spelled, np.full(len(column.variable.missing), np.nan))[column.data]
 

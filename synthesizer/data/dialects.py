@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, Final, TypedDict
 
 import pyarrow as pa
@@ -219,9 +220,11 @@ def _quote_sign(lines: Sequence[bytes]) -> str:
 
 def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
     """Return # if it begins the first line and no line that may be data."""
+    if not lines[0].startswith(b"#"):
+        return ""
     marked = [line for line in lines if line.startswith(b"#")]
     others = [line.count(delimiter.encode()) for line in lines if line[:1] != b"#"]
-    if not lines[0].startswith(b"#") or not others:
+    if not others:
         return ""
     (usual, _), *_ = Counter(others).most_common(1)
     looks_like_data = any(
@@ -237,7 +240,7 @@ def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
     rest = re.sub(quoted, b"", b"".join(lines)).splitlines()
     best, chosen = (0.0, 0), ","
     for candidate in DELIMITERS:
-        counts = Counter(line.count(candidate.encode()) for line in rest)
+        counts = Counter(map(methodcaller("count", candidate.encode()), rest))
         del counts[0]
         if counts:
             usual = min(counts, key=lambda n: (-counts[n], n))

@@ -1,15 +1,17 @@
-"""Workers of joblib, free memory, and progress of long work for a listener.
+"""Workers of joblib, libraries, free memory, and progress of long work for a listener.
 
 Each task has one BLAS thread. Without a listener nothing is shown.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -48,6 +50,33 @@ def load_blas() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+VERSION = 3
+"""As in kernels.c: a library that was built from an older source is not used."""
+
+
+def _load() -> ctypes.CDLL | None:
+    """Return the compiled inner loops; callers have each of them in numpy, too."""
+    spec = find_spec("synthesizer.models.kit._kernels")
+    if spec is None or spec.origin is None:
+        return None
+    try:
+        library = ctypes.CDLL(spec.origin)
+        is_same = library.kernels_version() == VERSION
+        library.grow.restype = ctypes.c_int32
+    except (OSError, AttributeError):  # built for another machine, or from another source
+        return None
+    return library if is_same else None
+
+
+LIBRARY = _load()
+
+
+def pointer(array: Any) -> ctypes.c_void_p:
+    """Return the address of an array's data; a null pointer for None."""
+    # `array.ctypes` takes five times as long
+    return ctypes.c_void_p(None if array is None else array.__array_interface__["data"][0])
 
 
 @contextmanager

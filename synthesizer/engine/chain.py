@@ -478,6 +478,8 @@ MAX_SCREEN_ROWS = 5_000
 """Rows of the sample in which associations are measured."""
 MAX_SCREEN_CELLS = 20_000_000
 """Cells of all scores (160 MB); larger tables use fewer rows."""
+MIN_DEVIATE = 2.0
+"""Normal deviate of a relation that a screen keeps; by chance one in 44 is larger."""
 MAX_SCORES = 10
 """Random contrasts of a variable with more levels."""
 BLOCK_VARIABLES = 64
@@ -543,13 +545,13 @@ class Associations:
     ) -> tuple[str, ...]:
         """Return the candidates most closely related to a variable, in their order.
 
-        Those in ``needed`` are always included.
+        Relations that are as weak as chance are left out; those in ``needed`` are included.
         """
         columns = [self.positions[name] for name in candidates]
         association = self.deviates[self.positions[variable], columns]
         association = np.where([name in needed for name in candidates], np.inf, association)
         chosen = np.sort(np.argsort(-association, kind="stable")[:most])
-        return tuple(candidates[i] for i in chosen)
+        return tuple(candidates[i] for i in chosen[association[chosen] > MIN_DEVIATE])
 
 
 def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> tuple[Step, ...]:

@@ -15,9 +15,9 @@ from typer.main import get_command
 from synthesizer.cli.arguments import settings_in
 from synthesizer.cli.commands import FORMER, TASKS, app, name_of
 from synthesizer.cli.printing import show_table
+from synthesizer.data import workers
 from synthesizer.data.errors import Problems
 from synthesizer.engine.registry import Registry
-from synthesizer.models.kit import kernels
 from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import NO_HALVES, call, persons_config, persons_frame, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
@@ -156,9 +156,9 @@ def test_without_installed_models(
 
 def test_version(monkeypatch: pytest.MonkeyPatch) -> None:
     line = f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer\n"
-    monkeypatch.setattr(kernels, "LIBRARY", object())
+    monkeypatch.setattr(workers, "LIBRARY", object())
     assert call("--version").output == line
-    monkeypatch.setattr(kernels, "LIBRARY", None)
+    monkeypatch.setattr(workers, "LIBRARY", None)
     assert "not compiled: same results" in call("--version").output
 
 

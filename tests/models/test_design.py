@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from synthesizer.data.table import Table
 from synthesizer.models.kit import numerics as _numerics
@@ -75,6 +76,23 @@ def test_a_matrix_that_is_singular_is_hardly_changed(scale):
 def test_newton_stops_at_a_singular_flat_minimum():
     flat = _numerics.newton(lambda x: (0.0, np.zeros(2), np.zeros((2, 2))), np.ones(2))
     assert flat.tolist() == [1.0, 1.0]
+
+
+def test_quasi_newton_ends_where_the_gradient_is_small():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(500, 30)) * np.linspace(0.3, 3, 30)  # Hessian up to ten, not the identity
+    y = rng.random(500) < 0.3
+
+    def objective(point):
+        scores = x @ point
+        gradient = x.T @ (1 / (1 + np.exp(-scores)) - y) / 20 + point
+        return (np.logaddexp(0, scores) - y * scores).sum() / 20 + point @ point / 2, gradient
+
+    exact = optimize.minimize(objective, np.zeros(30), jac=True, options={"gtol": 1e-9}).x
+    for tolerance in (0.1, 1e-6):
+        point = _numerics.quasi_newton(objective, np.zeros(30), tolerance=tolerance, iterations=100)
+        assert np.sqrt((objective(point)[1] ** 2).mean()) <= tolerance
+        assert np.abs(point - exact).max() < 10 * tolerance
 
 
 def test_newton_halves_steps_that_leave_the_domain():

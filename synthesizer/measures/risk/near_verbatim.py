@@ -62,6 +62,7 @@ from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row
 from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import Interval, split, stacked_columns, wilson
+from synthesizer.measures.risk.nearest import nearest_rows
 
 DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one for each comparison."""
@@ -91,7 +92,6 @@ _MAX_PAIRS = 30_000_000
 _MIN_SAMPLE = 1_000
 """Smallest number of persons of both sides in such a sample."""
 _PAIRS_PER_BLOCK = 500_000
-_PAIRS_IN_CACHE = 250_000
 _NO_RECORD = np.iinfo(np.int32).max
 
 
@@ -501,36 +501,20 @@ def _nearest(
     Distances are differences of ranks for numbers, and for unequal labels the probability that two
     records differ in the variable.
     """
-    values: list[tuple[FloatArray, FloatArray]] = []
-    weights = []
-    for name, number in enumerate(is_number):
-        ranked, sides = np.sort(records[:, name]), (records[:, name], synthetic[:, name])
-        state_codes = [
-            (np.searchsorted(ranked, v) + np.searchsorted(ranked, v, "right")) / 2 / len(ranked)
-            if number
-            else v
-            for v in sides
-        ]
-        values.append((state_codes[0].astype(np.float32), state_codes[1].astype(np.float32)))
-        shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
-        weights.append(np.float32(1 - (shares**2).sum()))
-    nearest, ratio = np.zeros(len(synthetic), np.int64), np.ones(len(synthetic))
-    step = max(1, _PAIRS_IN_CACHE // len(records))
-    for start in range(0, len(synthetic), step):
-        rows = slice(start, start + step)
-        far = np.zeros((len(synthetic[rows]), len(records)), np.float32)
-        apart = np.empty_like(far)
-        for (in_records, in_others), weight, number in zip(values, weights, is_number, strict=True):
-            if number:
-                np.abs(np.subtract(in_others[rows, None], in_records, out=apart), out=apart)
-            else:
-                np.multiply(in_others[rows, None] != in_records, weight, out=apart)
-            far += apart
-        position, every = far.argmin(axis=1), np.arange(len(far))
-        first = far[every, position]
-        far[every, position] = np.inf
-        nearest[rows] = position
-        np.divide(first, following := far.min(axis=1), out=ratio[rows], where=following > 0)
+    rows, others = synthetic.astype(np.float64), records.astype(np.float64)
+    weights = np.ones(len(is_number))
+    for k, number in enumerate(is_number):
+        ranked = np.sort(records[:, k])
+        if number:
+            for side in (rows, others):
+                ends = [np.searchsorted(ranked, side[:, k], end) for end in ("left", "right")]
+                side[:, k] = sum(ends) / 2 / len(ranked)
+        else:
+            shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
+            weights[k] = 1 - (shares**2).sum()
+    nearest, first, second = nearest_rows(rows, others, weights)
+    ratio = np.ones(len(synthetic))
+    np.divide(first, second, out=ratio, where=second > 0)
     return nearest, ratio
 
 

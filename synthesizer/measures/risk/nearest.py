@@ -16,7 +16,8 @@ data, Frontiers in Big Data 4 (there: the share of the distances to the closest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import ctypes
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.workers import LIBRARY, pointer
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, column
 from synthesizer.measures.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.measure import Case, Measure
@@ -42,9 +44,10 @@ from synthesizer.measures.risk.comparable import (
 # With so few independent records Wilson's interval of a share has a length of at most 0.06.
 MIN_SAMPLE = 1000
 MAX_PAIRS = 250_000_000
-# Pairs per block, and columns of a block: distances fit the cache of the processor.
-_PAIRS_PER_BLOCK = 2**18
-_COLUMNS_PER_BLOCK = 2**13
+_PAIRS_PER_BLOCK = 2**16
+"""Distances of a block fit the cache of the processor."""
+_LANES = 64
+"""Records of a block, as in kernels.c."""
 
 
 NEARER_SHARE = FigureKind(
@@ -321,6 +324,12 @@ class MixedRecords:
             len(rows),
         )
 
+    @property
+    def matrix(self) -> FloatArray:
+        """Return a row for each record, in which unequal labels differ by at least one unit."""
+        labels = [self.unit * codes.astype(np.float64) for codes in self.labels.values()]
+        return np.column_stack([*labels, *self.numbers.values()]).astype(np.float64)
+
 
 def mixed_records(
     tables: Sequence[Table], names: Sequence[str], *, real: int = 2
@@ -376,23 +385,60 @@ def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
 def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Codes]:
     """Return the distance of each record to its nearest other, and the position of the first one.
 
-    All pairs are compared in blocks: this is exact, and faster than trees for mixed types with
-    many ties. Time grows with pairs times variables, memory does not. Distances are in
-    [0, number of variables].
+    Distances are in [0, number of variables].
     """
-    compare = _Comparison(records, others)
-    smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
-    positions = np.zeros(records.n_rows, dtype=np.int64)
-    width = min(others.n_rows, _COLUMNS_PER_BLOCK)
-    for rows in _slices(records.n_rows, max(1, _PAIRS_PER_BLOCK // width)):
-        for columns in _slices(others.n_rows, width):
-            block = compare.distances(rows, columns)
-            closest = block.argmin(axis=1)
-            distances = block[np.arange(len(closest)), closest]
-            nearer = distances < smallest[rows]
-            smallest[rows][nearer] = distances[nearer]
-            positions[rows][nearer] = columns.start + closest[nearer]
-    return smallest / records.unit, positions
+    rows = records.matrix
+    # missing codes are one unit from each other and from numbers, as unequal labels are
+    units = np.full(rows.shape[1], float(records.unit))
+    positions, distances, _ = nearest_rows(rows, others.matrix, units)
+    return distances / records.unit, positions
+
+
+def nearest_rows(
+    rows: FloatArray, others: FloatArray, limits: FloatArray
+) -> tuple[Codes, FloatArray, FloatArray]:
+    """Return the first nearest other of each row, and the distances of the two nearest.
+
+    A distance is the sum of the differences of the variables, each at most its limit. All pairs
+    are compared: this is faster than trees for mixed types with many ties. Shapes are (n, p),
+    (m, p) and (p,); the second distance is infinite for a lone other.
+    """
+    (n, p), m = rows.shape, len(others)
+    nearest, first, second = np.zeros(n, np.int64), np.full(n, np.inf), np.full(n, np.inf)
+    if LIBRARY is not None:
+        filled = np.zeros((-(-m // _LANES) * _LANES, p))
+        filled[:m] = others
+        blocks = filled.reshape(-1, _LANES, p).transpose(0, 2, 1)
+        sides = [np.ascontiguousarray(side, dtype=np.float64) for side in (rows, blocks, limits)]
+        LIBRARY.nearest_rows(
+            pointer(sides[0]), ctypes.c_int64(n), pointer(sides[1]), ctypes.c_int64(m), p,
+            *map(pointer, (sides[2], nearest, first, second)),
+        )  # fmt: skip
+        return nearest, first, second
+    for block, sums in _distances(rows, others, limits):
+        every = np.arange(len(sums))
+        nearest[block] = sums.argmin(axis=1)
+        first[block] = sums[every, nearest[block]]
+        sums[every, nearest[block]] = np.inf
+        second[block] = sums.min(axis=1)
+    return nearest, first, second
+
+
+def _distances(
+    rows: FloatArray, others: FloatArray, limits: FloatArray
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of rows, and their distances to all others; see `nearest_rows`."""
+    step, columns = max(1, _PAIRS_PER_BLOCK // len(others)), np.ascontiguousarray(others.T)
+    most = np.empty(len(others))  # the minimum with a number is three times slower
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        sums = np.zeros((len(rows[block]), len(others)))
+        apart = np.empty_like(sums)
+        for one, other, limit in zip(rows[block].T, columns, limits, strict=True):
+            most[:] = limit
+            np.subtract(one[:, None], other, out=apart)
+            sums += np.minimum(np.abs(apart, out=apart), most, out=apart)
+        yield block, sums
 
 
 def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes:
@@ -402,63 +448,10 @@ def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes
     """
     if k == 1:
         return nearest(records, others)[1][:, None]
-    compare = _Comparison(records, others)
-    every = slice(0, others.n_rows)
-    positions = np.empty((records.n_rows, k), dtype=np.int64)
-    for rows in _slices(records.n_rows, max(1, _PAIRS_PER_BLOCK // others.n_rows)):
-        block = compare.distances(rows, every)
-        positions[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
-    return positions
-
-
-class _Comparison:
-    """Distances between blocks of records, in the smallest integer type for the sums."""
-
-    def __init__(self, records: MixedRecords, others: MixedRecords) -> None:
-        self.records, self.others, self.unit = records, others, records.unit
-        self.kind = _sum_type(records)
-        self.capped = [name for name in records.numbers if _has_missing(name, records, others)]
-
-    def distances(self, rows: slice, columns: slice) -> IntArray:
-        """Return distances in units, shape (rows, columns)."""
-        block = self._unequal_labels(rows, columns).astype(self.kind)
-        block *= self.unit
-        difference = np.empty_like(block)
-        # An array: the minimum with a scalar is not vectorised, and three times slower.
-        unit = np.full(block.shape[1], self.unit, dtype=self.kind)
-        for name, values in self.records.numbers.items():
-            np.subtract(values[rows, None], self.others.numbers[name][columns], out=difference)
-            np.abs(difference, out=difference)
-            if name in self.capped:
-                # Missing codes are at least one unit from each other and from numbers.
-                np.minimum(difference, unit, out=difference)
-            np.add(block, difference, out=block)
-        return block
-
-    def _unequal_labels(self, rows: slice, columns: slice) -> IntArray:
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        counts = np.zeros(shape, dtype=np.min_scalar_type(len(self.records.labels)))
-        differ = np.empty(shape, dtype=np.bool_)
-        for name, codes in self.records.labels.items():
-            np.not_equal(codes[rows, None], self.others.labels[name][columns], out=differ)
-            # As bytes: adding booleans takes twice as long.
-            np.add(counts, differ.view(np.uint8), out=counts)
-        return counts
-
-
-def _slices(size: int, step: int) -> list[slice]:
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
-
-
-def _has_missing(name: str, *parts: MixedRecords) -> bool:
-    return any(bool((records.numbers[name] > records.unit).any()) for records in parts)
-
-
-def _sum_type(records: MixedRecords) -> np.dtype[Any]:
-    """Return the smallest type for all numbers and the largest distance."""
-    largest = records.unit * (len(records.labels) + len(records.numbers))
-    kinds = (values.dtype for values in records.numbers.values())
-    return np.result_type(_signed_type(largest), *kinds)
+    rows = records.matrix
+    units = np.full(rows.shape[1], float(records.unit))
+    blocks = _distances(rows, others.matrix, units)
+    return np.concatenate([np.argpartition(sums, k - 1, axis=1)[:, :k] for _, sums in blocks])
 
 
 def _signed_type(largest: int) -> np.dtype[Any]:

@@ -200,8 +200,8 @@ class CareerCounts:
         value = value.take(is_counted) * self._weights.take(column)
         entries, width = [(row, column, value)], len(self.cells)
         for careers_met in met:
-            row, column = np.nonzero(meetings := careers_met(runs))
-            entries.append((row, column + width, meetings[row, column]))
+            met_in = np.nonzero(meetings := careers_met(runs))
+            entries.append((met_in[0], met_in[1] + width, meetings[met_in]))
             width += meetings.shape[1]
         row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))

@@ -198,8 +198,8 @@ def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
 class TargetMoments:
     """The moments of a target in the leaf regression.
 
-    Two levels and unordered levels have an indicator for each class. Ordered levels and numbers
-    with few values also have their standardised value, in front. Other numbers have their
+    Two levels have one contrast, unordered levels an indicator for each class. Ordered levels and
+    numbers with few values also have their standardised value, in front. Other numbers have their
     standardised value, three polynomials of the rank, the square, and indicators of large spikes.
     The likelihood equations of this exponential family keep the products of moments and predictors
     as they are in the data.
@@ -222,8 +222,8 @@ class TargetMoments:
         n_classes = classes.n_classes
         shares = np.bincount(labels, minlength=n_classes) / len(labels)
         frequent = np.argsort(-shares, kind="stable")
-        if n_classes == 2:
-            return cls._fixed(np.eye(2), 2)
+        if n_classes == 2:  # of length 1, as two indicators with opposite coefficients
+            return cls._fixed(np.array([[0.5**0.5], [-(0.5**0.5)]]), 1)
         if not is_scale(target):
             chosen = np.sort(frequent[:MAX_INDICATORS])
             return cls._fixed(np.eye(n_classes)[:, chosen], len(chosen))

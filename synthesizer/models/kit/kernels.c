@@ -1,16 +1,24 @@
-/* Inner loops of trees and draws. kernels.py has each of them in numpy, with the same results.
+/* Inner loops of trees, draws and distances. Python has each in numpy, with the same results.
 
    Sums are of whole numbers, or have the order of kernels.py; no product and sum may be fused
    (-ffp-contract=off). So a dataset has the same bytes with and without a compiler. */
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_BINS 1024
 
+/* Wider vectors where the processor has them; results are the same. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 2; }
+int32_t kernels_version(void) { return 3; }
 
 /* ---- Trees ---- */
 
@@ -296,13 +304,22 @@ static inline float exponential(float x)
     return high < -87.0f ? 0.0f : y * scale;
 }
 
-/* Replace log-probabilities, n rows of n_classes, by unnormalised probabilities, at most 1. */
-void exponentials(float *scores, int64_t n, int32_t n_classes)
+/* Add offsets, if any, to n rows of scores, and replace them by probabilities. If classes are given,
+   write the score of each row's class and the sum of exponentials, both relative to the largest. */
+WIDE void softmax(float *scores, const float *offsets, int64_t n, int32_t n_classes,
+             const int64_t *classes, float *observed, float *sums)
 {
     for (int64_t i = 0; i < n; i++) {
-        float *row = scores + i * n_classes, top = row[0];
+        float *row = scores + i * n_classes, top, sum = 0.0f;
+        if (offsets)
+            for (int32_t k = 0; k < n_classes; k++) row[k] += offsets[i * n_classes + k];
+        top = row[0];
         for (int32_t k = 1; k < n_classes; k++) top = row[k] > top ? row[k] : top;
+        if (classes) observed[i] = row[classes[i]] - top;
         for (int32_t k = 0; k < n_classes; k++) row[k] = exponential(row[k] - top);
+        for (int32_t k = 0; k < n_classes; k++) sum += row[k];
+        for (int32_t k = 0; k < n_classes; k++) row[k] /= sum;
+        if (classes) sums[i] = sum;
     }
 }
 
@@ -352,7 +369,7 @@ void add_rows(const float *table, int32_t width, const int32_t *positions, const
 
    Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
    numbers a cell. Counts less their expectation are updated after each batch. */
-void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
+WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
                   int32_t n_factors, int32_t n_groups, const float *logs, const float *pull,
                   const double *uniform, float *excess, int64_t *chosen, int64_t *drawn, float *cost)
 {
@@ -441,6 +458,31 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                 if (c && worth[first + c] - pull <= most) continue;
                 most = worth[first + c] - pull;
                 chosen[person] = c;
+            }
+        }
+    }
+}
+
+/* ---- Distances ---- */
+
+/* Find the first nearest of m others for each of n rows, and the distances of the two nearest: sums
+   over p variables, in order, of differences up to a limit. Others: blocks of 64 by variable. */
+WIDE void nearest_rows(const double *rows, int64_t n, const double *others, int64_t m, int32_t p,
+                  const double *limits, int64_t *nearest, double *first, double *second)
+{
+    for (int64_t start = 0; start < m; start += 64, others += 64 * p) {
+        for (int64_t i = 0; i < n; i++) {
+            double sums[64] = {0.0}, apart[64];
+            int is_near = 0;
+            for (int32_t k = 0; k < p; k++) {
+                double x = rows[i * p + k], most = limits[k];
+                for (int j = 0; j < 64; j++) apart[j] = fabs(others[64 * k + j] - x);
+                for (int j = 0; j < 64; j++) sums[j] += apart[j] < most ? apart[j] : most;
+            }
+            for (int j = 0; j < 64; j++) is_near |= sums[j] < second[i];
+            for (int j = 0; is_near && j < 64 && start + j < m; j++) {
+                if (sums[j] < second[i]) second[i] = sums[j] < first[i] ? first[i] : sums[j];
+                if (sums[j] < first[i]) first[i] = sums[j], nearest[i] = start + j;
             }
         }
     }

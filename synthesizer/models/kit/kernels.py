@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
@@ -18,44 +17,19 @@ import numpy.typing as npt
 
 from synthesizer.data.codes import splitmix
 from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.data.workers import LIBRARY
+from synthesizer.data.workers import pointer as _pointer
 
 BinArray = npt.NDArray[np.uint16]
 Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 MAX_BINS = 1024
 """As in kernels.c."""
-VERSION = 2
-"""As in kernels.c: a library that was built from an older source is not used."""
 LEAF = -1
 MAX_CELLS = 2**20
 """Counts and sums of a node that are kept for its children."""
 MAX_LEVEL_CELLS = 2**21
 """Bins of nodes that are counted at once without a compiler."""
-
-
-def _load() -> ctypes.CDLL | None:
-    spec = find_spec("synthesizer.models.kit._kernels")
-    if spec is None or spec.origin is None:
-        return None
-    try:
-        library = ctypes.CDLL(spec.origin)
-        is_same = library.kernels_version() == VERSION
-        library.grow.restype = ctypes.c_int32
-    except (OSError, AttributeError):  # built for another machine, or from another source
-        return None
-    return library if is_same else None
-
-
-LIBRARY = _load()
-
-
-def is_compiled() -> bool:
-    """Whether the compiled functions are used."""
-    return LIBRARY is not None
-
-
-def _pointer(array: Any) -> ctypes.c_void_p:
-    return ctypes.c_void_p(None if array is None else array.ctypes.data)
 
 
 @dataclass(frozen=True)
@@ -332,14 +306,36 @@ def exponential(x: Float32Array) -> Float32Array:
     return np.where(x < f(-87), f(0), y)
 
 
-def exponentials(scores: Float32Array) -> Float32Array:
-    """Return unnormalised probabilities, at most 1, of log-probabilities of shape (n, K)."""
-    if LIBRARY is None:
-        return exponential(scores - scores.max(axis=1, keepdims=True))
-    scores = np.ascontiguousarray(scores, dtype=np.float32)
+def softmax(
+    scores: Float32Array, offsets: Float32Array | None = None, classes: IntArray | None = None
+) -> FloatArray:
+    """Replace log-probabilities, (n, K), by probabilities; return log-likelihoods of classes, (n,).
+
+    ``offsets`` are added to the scores first; without ``classes`` the result is empty.
+    """
     n, k = scores.shape
-    LIBRARY.exponentials(_pointer(scores), ctypes.c_int64(n), k)
-    return scores
+    if not scores.flags.c_contiguous or scores.dtype != np.float32:
+        raise ValueError("scores must be contiguous numbers of single precision")
+    observed, sums = np.empty((2, 0 if classes is None else n), dtype=np.float32)
+    if LIBRARY is not None:
+        if offsets is not None:
+            offsets = np.ascontiguousarray(offsets, dtype=np.float32)
+        if classes is not None:
+            classes = np.ascontiguousarray(classes, dtype=np.int64)
+        LIBRARY.softmax(
+            _pointer(scores), _pointer(offsets), ctypes.c_int64(n), k,
+            *map(_pointer, (classes, observed, sums)),
+        )  # fmt: skip
+    else:
+        scores += 0 if offsets is None else offsets
+        scores -= scores.max(axis=1, keepdims=True)
+        if classes is not None:
+            observed = scores[np.arange(n), classes]
+        scores[:] = exponential(scores)
+        total = scores.cumsum(axis=1)[:, -1:]  # sum() has another order
+        scores /= total
+        sums = total[: len(sums), 0]
+    return np.asarray(observed - np.log(sums, dtype=np.float64), dtype=np.float64)
 
 
 def drawn_classes(

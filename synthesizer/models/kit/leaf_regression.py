@@ -31,7 +31,8 @@ from synthesizer.models.kit.features import (
     measured,
     multiplied_columns,
 )
-from synthesizer.models.kit.kernels import Float32Array, add_rows
+from synthesizer.models.kit.kernels import Float32Array, add_rows, softmax
+from synthesizer.models.kit.numerics import quasi_newton
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of linear terms in a table of records."""
@@ -44,10 +45,43 @@ MAX_EVIDENCE_ROWS = 2_000
 """Rows that the ridges, and the start of the coefficients, are learnt from."""
 CHUNK_CELLS = 2**17
 """Rows times classes of one chunk, which stays in the processor's cache."""
-MAX_SCORE, MIN_SUM = 70.0, 1e-35
-"""Single precision then neither overflows nor divides by zero, with millions of classes."""
-TOLERANCE_STANDARD_ERRORS = 0.1
-"""Distance of each coordinate from the maximum at which the search stops."""
+SCALES = 0.15, 3.0
+"""Range of the scales of coefficients in the search."""
+TOLERANCE_STANDARD_ERRORS = 0.06
+"""Root mean square of the gradient, in standard errors, at which the search stops."""
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedClasses:
+    """The classes that a moment changes, and one in place of all others: the same likelihood."""
+
+    is_changed: npt.NDArray[np.bool_]
+    """Whether a moment, or the number of the others, keeps each class, shape (K,)."""
+
+    @classmethod
+    def of(cls, moments: Float32Array) -> Self:
+        """Join the classes, shape (K, r), if two or more have no moment."""
+        is_changed = np.asarray(moments.any(axis=1))
+        return cls(is_changed if np.count_nonzero(~is_changed) > 1 else np.ones_like(is_changed))
+
+    def classes(self, classes: IntArray) -> IntArray:
+        """Return the joined class of each row, shape (n,)."""
+        n_changed = np.count_nonzero(self.is_changed)
+        return np.where(self.is_changed, np.cumsum(self.is_changed) - 1, n_changed)[classes]
+
+    def moments(self, moments: Float32Array) -> Float32Array:
+        """Return the moments of the joined classes, shape (k, r)."""
+        rest = moments[~self.is_changed][:1]
+        return np.concatenate([moments[self.is_changed], rest])
+
+    def offsets(self, offsets: Float32Array) -> Float32Array:
+        """Return the log-probabilities of the joined classes, shape (n, k)."""
+        if self.is_changed.all():
+            return offsets
+        rest = offsets[:, ~self.is_changed]
+        largest = rest.max(axis=1, keepdims=True)
+        together = np.exp(rest - largest).sum(axis=1, keepdims=True)
+        return np.column_stack([offsets[:, self.is_changed], largest + np.log(together)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,22 +108,6 @@ class RegressionData:
     """Largest ridge of the linear terms."""
     weights: Float32Array | None = None
     """Weights of the rows; None if all are equal."""
-
-    def joined(self) -> RegressionData:
-        """Return the same likelihood with one class in place of those that no moment changes."""
-        rest = np.asarray(~self.moments.any(axis=1))
-        n_changed = int(np.count_nonzero(~rest))
-        if len(rest) < n_changed + 2:
-            return self
-        number = np.where(rest, n_changed, np.cumsum(~rest) - 1)
-        largest = self.offsets[:, rest].max(axis=1, keepdims=True)
-        together = np.exp(self.offsets[:, rest] - largest).sum(axis=1, keepdims=True)
-        return replace(
-            self,
-            moments=np.concatenate([self.moments[~rest], np.zeros_like(self.moments[:1])]),
-            offsets=np.column_stack([self.offsets[:, ~rest], largest + np.log(together)]),
-            classes=number[self.classes],
-        )
 
     def take(self, rows: IntArray) -> RegressionData:
         """Return some rows."""
@@ -141,9 +159,9 @@ class RegressionData:
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         zero = np.zeros(expected.shape, dtype=np.float32)
         for rows in self._chunks():
-            likelihoods, total, _ = self._likelihoods(rows, zero)
-            mean = (likelihoods @ self.moments) / total
-            square = (likelihoods @ self.moments**2) / total
+            probabilities, _ = self._probabilities(rows, zero)
+            mean = probabilities @ self.moments
+            square = probabilities @ self.moments**2
             variance += (square - mean**2).sum(axis=0, dtype=np.float64)
             expected += self._weighted(rows).T @ mean
         return np.maximum(variance / len(self.matrix), 1e-4), self._observed - expected
@@ -170,23 +188,13 @@ class RegressionData:
         chunk = self.matrix[rows]
         return chunk if self.weights is None else chunk * self.weights[rows, None]
 
-    def _likelihoods(
+    def _probabilities(
         self, rows: slice, coefficients: Float32Array
-    ) -> tuple[Float32Array, Float32Array, Float32Array]:
-        """Return unnormalised probabilities, (n, K), their sums, (n, 1), and observed scores, (n,).
-
-        The observed score of a row is that of its class.
-        """
+    ) -> tuple[Float32Array, FloatArray]:
+        """Return the probabilities of the classes, (n, K), and the log-likelihoods, (n,)."""
         shifts = self.matrix[rows] @ coefficients
         scores = np.asarray(shifts if self._is_plain else shifts @ self.moments.T, dtype=np.float32)
-        scores += self.offsets[rows]
-        np.minimum(scores, MAX_SCORE, out=scores)
-        observed = scores[np.arange(len(scores)), self.classes[rows]]
-        np.exp(scores, out=scores)
-        # some kernels of OpenBLAS warn of invalid values here without any (numpy 24067)
-        with np.errstate(invalid="ignore"):
-            total = scores @ np.ones((scores.shape[1], 1), dtype=np.float32)
-        return scores, np.asarray(np.maximum(total, MIN_SUM), dtype=np.float32), observed
+        return scores, softmax(scores, self.offsets[rows], self.classes[rows])
 
     def _first_ridges(self, gram: FloatArray, spread: FloatArray, scores: FloatArray) -> FloatArray:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
@@ -241,42 +249,52 @@ class RegressionData:
 
         L-BFGS runs in coordinates whitened by the Cholesky factor of v X'X + ridge for each moment
         (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
-        ridge has one factor for all moments.
+        ridge has one factor for all moments, and coefficients scaled by their curvature.
         """
         penalty = self._penalty(ridges)
+        scale = self._scale(start, factors[0], penalty) if len(factors) == 1 else np.ones(())
 
-        def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = _divided(factors, flat.reshape(start.shape), transposed=True)
-            loss, gradient = self._loss(coefficients.astype(np.float32))
-            pull = penalty * coefficients
-            loss += 0.5 * float((pull * coefficients).sum())
-            return loss, _divided(factors, gradient + pull, transposed=False).ravel()
+        def coefficients(point: FloatArray) -> FloatArray:
+            return _divided(factors, point.reshape(start.shape), transposed=True) / scale
 
-        whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
-        result = scipy.optimize.minimize(
+        def objective(point: FloatArray) -> tuple[float, FloatArray]:
+            values = coefficients(point)
+            loss, gradient = self._loss(values.astype(np.float32))
+            pull = penalty * values
+            loss += 0.5 * float((pull * values).sum())
+            return loss, _divided(factors, (gradient + pull) / scale, transposed=False).ravel()
+
+        whitened = [factor.T @ part for factor, part in _by_factor(factors, start * scale)]
+        point = quasi_newton(
             objective,
             np.column_stack(whitened).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "gtol": TOLERANCE_STANDARD_ERRORS,
-                "ftol": 1e-9,
-                "maxiter": iterations,
-                "maxcor": 10,
-            },
+            tolerance=TOLERANCE_STANDARD_ERRORS,
+            iterations=iterations,
         )
-        return _divided(factors, result.x.reshape(start.shape), transposed=True)
+        return coefficients(point)
+
+    def _scale(
+        self, coefficients: FloatArray, factor: FloatArray, penalty: FloatArray
+    ) -> FloatArray:
+        """Return the root of each curvature over that of the mean variance, shape (q, r)."""
+        curvature = penalty.copy()
+        for rows in self._chunks():
+            probabilities, _ = self._probabilities(rows, coefficients.astype(np.float32))
+            mean = probabilities @ self.moments
+            variance = probabilities @ self.moments**2 - mean**2
+            curvature += (self._weighted(rows) * self.matrix[rows]).T @ variance
+        ratio = curvature / (factor**2).sum(axis=1)[:, None]
+        return np.asarray(np.clip(np.sqrt(ratio), *SCALES))
 
     def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood and its gradient, shape (q, r)."""
         loss = 0.0
         gradient = -self._observed
         for rows in self._chunks():
-            likelihoods, total, observed = self._likelihoods(rows, coefficients)
-            expected = likelihoods if self._is_plain else likelihoods @ self.moments
-            gradient += self._weighted(rows).T @ (expected / total)
-            losses = np.log(total[:, 0], dtype=np.float64) - observed
-            loss += float(losses.sum() if self.weights is None else self.weights[rows] @ losses)
+            probabilities, logs = self._probabilities(rows, coefficients)
+            expected = probabilities if self._is_plain else probabilities @ self.moments
+            gradient += self._weighted(rows).T @ expected
+            loss -= float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
         return loss, gradient
 
     def _ridges_by_evidence(

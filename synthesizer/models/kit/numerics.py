@@ -67,6 +67,51 @@ def newton(objective: Objective, start: FloatArray, *, tolerance: float = 1e-8) 
     return point
 
 
+N_PAIRS = 10
+"""Steps that `quasi_newton` learns the curvature from."""
+FIRST_STEP = 0.5
+"""Length of its first step, in gradients: curvatures above 1 would make a whole one too long."""
+
+
+def quasi_newton(
+    objective: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    *,
+    tolerance: float,
+    iterations: int,
+) -> FloatArray:
+    """Minimise a convex function whose Hessian is near the identity, by L-BFGS.
+
+    It stops when the root mean square of the gradient falls below ``tolerance``. ``objective``
+    returns value and gradient, shape (p,). Source: Nocedal (1980), Mathematics of Computation 35.
+    """
+    point, (value, gradient) = start, objective(start)
+    pairs: list[tuple[FloatArray, FloatArray, float]] = []
+    for _ in range(iterations):
+        if float(gradient @ gradient) <= tolerance**2 * len(gradient):
+            break
+        step, shares = -gradient, []
+        for moved, change, product in reversed(pairs):
+            shares.append(float(moved @ step) / product)
+            step -= shares[-1] * change
+        step *= pairs[-1][2] / float(pairs[-1][1] @ pairs[-1][1]) if pairs else FIRST_STEP
+        for (moved, change, product), share in zip(pairs, reversed(shares), strict=True):
+            step += (share - float(change @ step) / product) * moved
+        slope, before = float(gradient @ step), gradient
+        for _ in range(MAX_HALVINGS):
+            new, gradient = objective(point + step)
+            if new <= value + 1e-4 * slope:
+                break
+            step, slope = step / 2, slope / 2
+        else:
+            break
+        change = gradient - before
+        if (product := float(step @ change)) > 0:
+            pairs = [*pairs[1 - N_PAIRS :], (step, change, product)]
+        point, value = point + step, new
+    return point
+
+
 def check_floats(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
     """Raise ValueError unless an array is finite and of ``shape``; -1 stands for any length."""
     fits = array.ndim == len(shape) and all(
@@ -122,14 +167,14 @@ def joined(shares: FloatArray, most: int) -> IntArray:
     return np.append(0, np.cumsum(np.diff(groups) > 0))
 
 
-def average_ranks(numbers: FloatArray) -> FloatArray:
+def average_ranks(numbers: npt.NDArray[Any]) -> FloatArray:
     """Return the rank of each number from 1 on, the mean of their ranks for equal ones."""
     # scipy.stats has it too, but takes long to import
     _, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at])
 
 
-def whole_codes(numbers: FloatArray) -> IntArray | None:
+def whole_codes(numbers: npt.NDArray[Any]) -> IntArray | None:
     """Return whole numbers less the smallest one; None for fractions or a wide range."""
     low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
     if not high - low < MAX_CODES:  # NaN if a number is missing

@@ -23,14 +23,13 @@ from synthesizer.models.kit.classes import (
     is_scale,
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
-from synthesizer.models.kit.kernels import (
-    LEAF,
-    Float32Array,
-    add_rows,
-    drawn_classes,
-    exponentials,
+from synthesizer.models.kit.kernels import LEAF, Float32Array, add_rows, drawn_classes, softmax
+from synthesizer.models.kit.leaf_regression import (
+    JoinedClasses,
+    LinearPredictor,
+    RegressionData,
+    is_identity,
 )
-from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
     check_codes,
@@ -177,19 +176,23 @@ class RegressionLeaves:
             features, columns = Hazards.fit(
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
+        joined, nodes = JoinedClasses.of(moments.values), leaves[rows]
+        offsets = [
+            joined.offsets(level._offsets(table, nodes[at])) for at, table in level._blocks(taken)
+        ]
         problem = RegressionData(
             matrix=columns,
             groups=features.groups,
             linear=features.linear,
-            moments=moments.values,
+            moments=joined.moments(moments.values),
             n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
-            offsets=level._offsets(taken, leaves[rows]),
-            classes=labels[rows],
+            offsets=np.concatenate(offsets),
+            classes=joined.classes(labels[rows]),
             weights=None if weights is None else weights[rows].astype(np.float32),
             ridge=ridge,
         )  # fmt: skip
-        coefficients = problem.joined().fit(rng)
+        coefficients = problem.fit(rng)
         fitted = cls(tree, classes, logarithms, absent, features, moments, coefficients)
         return replace(fitted, spread=(columns @ coefficients).std(axis=0))
 
@@ -215,8 +218,8 @@ class RegressionLeaves:
         shift = self._shift(predictors)
         balance = self._balance(predictors, nodes) if drawing.balanced and not steps else None
         for rows, table in self._blocks(predictors):
-            scores, shifts = self._scores(table, nodes[rows], shift)
-            weights = exponentials(scores)
+            weights, shifts = self._scores(table, nodes[rows], shift)
+            softmax(weights)
             classes, rest = drawn_classes(weights, uniform[rows])
             if balance is not None:
                 classes = balance.balanced(weights, classes, rows, rng)
@@ -250,8 +253,8 @@ class RegressionLeaves:
         shares = (np.empty if has_all else np.zeros)((len(nodes), n_codes), dtype=np.float32)
         shift = self._shift(predictors)
         for rows, table in self._blocks(predictors):
-            weights = exponentials(self._scores(table, nodes[rows], shift)[0])
-            weights /= weights.sum(axis=1, keepdims=True)
+            weights = self._scores(table, nodes[rows], shift)[0]
+            softmax(weights)
             shares[rows, slice(None) if has_all else codes] = weights
         return Chances(shares, nodes)
 

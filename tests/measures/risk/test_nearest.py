@@ -245,18 +245,17 @@ def test_nearest_places_are_those_of_the_least_distances(real, made, k):
 
 
 def test_blocks_do_not_change_the_result(monkeypatch):
+    """The compiled search and that of numpy return the same bytes."""
     rng = np.random.default_rng(2)
-    tables = [Table([numeric("x", rng.normal(size=n)), coded("y", rng.integers(0, 3, n), "abc")])
-              for n in (50, 50, 70)]  # fmt: skip
-    known, _, made = mixed_records(tables, ["x", "y"])
-    whole = nearest(made, known)
-    several = np.sort(nearest_places(made, known, 3))
-    for pairs, others in ((150, 2**13), (150, 7), (1, 1)):
+    rows, others = rng.integers(0, 4, (70, 3)) / 7, rng.integers(0, 4, (300, 3)) / 7
+    limits = np.array([1, 0.3, 1 / 3])
+    whole = module.nearest_rows(rows, others, limits)
+    monkeypatch.setattr(module, "LIBRARY", None)
+    for pairs in (2**16, 150, 1):
         monkeypatch.setattr(module, "_PAIRS_PER_BLOCK", pairs)
-        monkeypatch.setattr(module, "_COLUMNS_PER_BLOCK", others)
-        for one, other in zip(nearest(made, known), whole, strict=True):
-            np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)
+        for one, other in zip(module.nearest_rows(rows, others, limits), whole, strict=True):
+            assert one.tobytes() == other.tobytes()
+    assert np.isinf(module.nearest_rows(rows, others[:1], limits)[2]).all()
 
 
 def test_more_levels_than_a_byte_holds():

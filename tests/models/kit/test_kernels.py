@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
+from synthesizer.data import workers as library
 from synthesizer.models.kit import kernels
 from synthesizer.models.kit.kernels import Growth, Splits
 from synthesizer.models.kit.predictors import Bins
@@ -160,9 +162,20 @@ def test_probabilities_and_draws_are_the_same_without_a_compiler(both, k):
     rng = np.random.default_rng(k)
     scores = (rng.normal(size=(500, k)) * 20).astype(np.float32)
     scores[rng.random(scores.shape) < 0.1] = -1e4
-    one, other = both(lambda: kernels.exponentials(scores.copy()))
-    assert (one == other).all()
-    assert one.max() == 1
+    offsets, classes = rng.normal(size=scores.shape).astype(np.float32), rng.integers(k, size=500)
+
+    def probabilities(*arguments):
+        made = scores.copy()
+        return made, kernels.softmax(made, *arguments)
+
+    for arguments in ((), (offsets,), (offsets, classes)):
+        (one, logs), (other, slow_logs) = both(probabilities, *arguments)
+        assert (one == other).all()
+        assert (logs == slow_logs).all()
+    exact = scores.astype(np.float64) + offsets
+    exact -= logsumexp(exact, axis=1, keepdims=True)
+    np.testing.assert_allclose(one, np.exp(exact), atol=1e-3)  # scores of 10,000
+    np.testing.assert_allclose(logs, exact[np.arange(500), classes], rtol=1e-4, atol=1e-3)
     uniform = rng.random(500)
     uniform[:2] = 0, 1 - 1e-16
     drawn, slow = both(kernels.drawn_classes, one, uniform)
@@ -216,5 +229,5 @@ def test_a_last_code_without_rows_is_in_no_bin_beyond_the_last(n):
 
 @compiled
 def test_a_library_of_another_source_is_not_used(monkeypatch):
-    monkeypatch.setattr(kernels, "VERSION", 0)
-    assert kernels._load() is None
+    monkeypatch.setattr(library, "VERSION", 0)
+    assert library._load() is None
