@@ -12,7 +12,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import ABSENT, OTHERS, person_summary, row_summary
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
 
-BLOCK_ROWS, BLOCK_PERSONS = 50_000, 20_000
+BLOCK_ROWS = BLOCK_PERSONS = 50_000
 """Rows, or persons, per generator; the draws depend on these constants."""
 
 

@@ -55,7 +55,7 @@ from synthesizer.jobs.run import saved_model
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.plan import GENERATE, Plan
 
-PART_BLOCKS = 5
+PART_BLOCKS = 2
 """Blocks in a part."""
 GROUP_ROWS = 2_000_000
 """Rows of the source that are read together."""
@@ -99,7 +99,7 @@ def parts_of(m: int, size: int, block: int) -> list[DatasetPart]:
 
     Examples
     --------
-    >>> [(part.dataset, part.name, part.first, part.end) for part in parts_of(1, 60, 10)]
+    >>> [(part.dataset, part.name, part.first, part.end) for part in parts_of(1, 60, 25)]
     [(0, 'part-00001.parquet', 0, 50), (0, 'part-00002.parquet', 50, 60)]
     """
     step = PART_BLOCKS * block

@@ -60,8 +60,7 @@ MAX_FIT_CAREERS = 320_000
 BLOCK_CAREERS = 20_000
 """Careers that are counted at a time."""
 DRAWS_OF_HALF = 16
-MAX_ITERATIONS, TOLERANCE = 100, 1e-6
-"""The search stops if a step increases the log-likelihood by a smaller share of it."""
+MAX_ITERATIONS = 100
 N_SWEEPS, PULL, MEETING_WEIGHT, MIN_SCALE_PERSONS = 2, 5.0, 5.0, 500
 """Rounds of the Gibbs sampler, weight of the distance, factor of meetings, and number of persons
 below which the weight does not grow."""
@@ -519,10 +518,6 @@ def _fit(values: Counted, candidates: int, gap: FloatArray, ridge: FloatArray) -
 
     start = np.zeros(len(gap))
     result = scipy.optimize.minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ITERATIONS}
     )
     return np.asarray(result.x * scale)
