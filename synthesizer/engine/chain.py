@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
@@ -586,7 +586,7 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
     observed = column.is_observed
     ranks = np.zeros(len(column))
     if observed.any():
-        ranks[observed] = scipy.stats.rankdata(column.data[observed])
+        ranks[observed] = mean_ranks(column.data[observed])
         ranks[observed] -= ranks[observed].mean()
     return _orthonormal(np.column_stack([ranks, _indicators(column.missing_state())]))
 
