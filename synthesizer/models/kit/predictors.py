@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, once_a_column
 from synthesizer.models.kit.kernels import MAX_BINS, BinArray, Float32Array
 from synthesizer.models.kit.numerics import (
     GOLDEN,
-    average_ranks,
     check_codes,
     check_floats,
     joined,
@@ -71,7 +71,7 @@ class Response:
     def of(cls, target: Column, rng: np.random.Generator) -> Self:
         """Return the response of a target."""
         if not target.is_coded:
-            ranks = average_ranks(target.data)
+            ranks = mean_ranks(target.data)
             return cls.of_numbers((ranks - (len(ranks) + 1) / 2)[:, None])
         counts = np.bincount(target.data)
         n_levels = int(np.count_nonzero(counts))
