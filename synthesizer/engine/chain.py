@@ -478,8 +478,8 @@ MAX_SCREEN_ROWS = 5_000
 """Rows of the sample in which associations are measured."""
 MAX_SCREEN_CELLS = 20_000_000
 """Cells of all scores (160 MB); larger tables use fewer rows."""
-MIN_DEVIATE = 2.0
-"""Normal deviate of a relation that a screen keeps; by chance one in 44 is larger."""
+MIN_DEVIATE = 1.5
+"""Normal deviate of a relation that a screen keeps; by chance one in 15 is larger."""
 MAX_SCORES = 10
 """Random contrasts of a variable with more levels."""
 BLOCK_VARIABLES = 64
