@@ -184,26 +184,31 @@ class Number:
             n_missing,
         )
 
+    @cached_property
+    def n_moments(self) -> int:
+        """Number of columns of values and ranks; all are the same with two values."""
+        return N_MOMENTS if len(self.quantiles) > 2 else 1
+
     @property
     def n_columns(self) -> int:
         """Number of columns in all."""
-        return N_MOMENTS + self.n_missing + len(self.spikes)
+        return self.n_moments + self.n_missing + len(self.spikes)
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (n_columns,)."""
         linear = np.zeros(self.n_columns, dtype=bool)
         linear[0] = True
-        linear[N_MOMENTS : N_MOMENTS + self.n_missing] = True
+        linear[self.n_moments : self.n_moments + self.n_missing] = True
         return linear
 
     def fill(self, column: Column, out: Float32Array) -> None:
         """Write the columns into zeros of shape (n, n_columns)."""
         moments, states = measured(column, self)
-        for j, moment in enumerate(moments):
+        for j, moment in enumerate(moments[: self.n_moments]):
             out[:, j] = moment
-        for state in range(1, self.n_columns - N_MOMENTS + 1):
-            out[:, N_MOMENTS - 1 + state] = states == state
+        for state in range(1, self.n_columns - self.n_moments + 1):
+            out[:, self.n_moments - 1 + state] = states == state
 
 
 @once_a_column

@@ -24,7 +24,6 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.kit.features import (
-    N_MOMENTS,
     Features,
     Levels,
     Number,
@@ -425,8 +424,8 @@ class MeasuredTerm:
     def parts(self) -> list[TermPart]:
         """Columns of each moment, (1, n_columns), and of the states, (n_states, n_columns)."""
         every = np.eye(self.term.n_columns, dtype=np.float32)
-        states = np.vstack([np.zeros_like(every[:1]), every[N_MOMENTS:]])
-        return [*((j, every[j : j + 1]) for j in range(N_MOMENTS)), (None, states)]
+        states = np.vstack([np.zeros_like(every[:1]), every[self.term.n_moments :]])
+        return [*((j, every[j : j + 1]) for j in range(self.term.n_moments)), (None, states)]
 
 
 TermReader = CodedTerm | MeasuredTerm

@@ -107,8 +107,15 @@ def test_a_constant_and_an_empty_number():
     assert not filled(Number.of(same), same)[:, 0].any()
     empty = numeric("x", np.zeros(60), np.ones(60), missing=("",))
     out = filled(Number.of(empty), empty)
-    assert out[:, 5].tolist() == [1.0] * 60
-    assert not np.delete(out, 5, axis=1).any()
+    assert out.tolist() == [[0.0, 1.0]] * 60
+
+
+def test_a_number_of_two_values_has_one_column():
+    """Ranks and squares of two values are linear in the value."""
+    values = np.repeat([3.0, 8.0], [20, 40])
+    two = numeric("x", values)
+    assert Number.of(two).n_columns == 1
+    assert np.ptp(filled(Number.of(two), two) / (values - values.mean())[:, None]) < 1e-6
 
 
 def test_a_table_has_the_columns_of_its_variables_centred():
