@@ -457,7 +457,8 @@ def cell_measures(o: FloatArray, s: FloatArray, times: IntArray | None = None) -
     jsd = divergence(shares_o, shares_s, times)
     distance = float((np.abs(shares_s - shares_o) * times).sum())
     weighted = float(np.sqrt(np.pi / 2) * (np.sqrt(square) * times).sum())
-    g = _likelihood_ratio(o[both], s[both], times[both])
+    common_o, common_s = all_o[both], all_s[both]
+    g = float(2 * (common_s @ np.log((s[both] / common_s.sum()) / (o[both] / common_o.sum()))))
     pmse = vw * c * (1 - c) ** 2 / (n_o + n_s)
     bhattacharyya = float(np.sqrt(ft / (8 * n_s)))
     s_vw, s_ft, s_w = (_ratio(value, df) for value in (vw, ft, weighted))
@@ -472,13 +473,6 @@ def cell_measures(o: FloatArray, s: FloatArray, times: IntArray | None = None) -
 
 def _ratio(value: float, df: int) -> float:
     return float(value / df) if df > 0 else np.nan
-
-
-def _likelihood_ratio(o: FloatArray, s: FloatArray, times: IntArray) -> float:
-    """Return G for cells that occur on both sides."""
-    if not len(o):
-        return 0.0
-    return float(2 * ((s * times) @ np.log((s / (s @ times)) / (o / (o @ times)))))
 
 
 def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
