@@ -128,6 +128,8 @@ def _order(record: Record) -> list[str]:
 
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
     expected = expected_of(record)
+    if utility.tables is not None and (sample := utility.tables.sample()):
+        yield Words([f"There are too many pairs to compare all. All figures are of {sample}."])
     names = map_names(_order(record), rows)
     shown = len(utility.pairs)
     yield map_chart(names, rows, expected, utility.kept, record.labels, tables=shown)

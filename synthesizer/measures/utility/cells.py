@@ -1,8 +1,7 @@
 """Comparable data sets, groups of their variables, and counts of cells.
 
 The cells of a table are those that occur in either file. A table with few possible cells is counted
-as an array, any other by the combinations that occur; the full table of all variables is never
-allocated.
+as an array, any other by sorting the records; the full table of all variables is never allocated.
 
 Cells of numbers and dates for a histogram are few, equally wide, with edges that read well. They
 reach from the 0.5 to the 99.5 per cent quantile, so that a few extreme values do not squeeze all
@@ -13,7 +12,7 @@ few distinct values have a cell each.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -21,7 +20,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import (
     Data,
@@ -41,8 +39,12 @@ WAYS = {1: "one", 2: "two", 3: "three"}
 
 # With fewer quantile groups (because of a frequent value) intervals of equal width are used.
 _MIN_GROUPS = 3
-# Largest number of possible cells of a table that is counted as an array.
-_DENSE_CELLS = 2**20
+SPARSE_CELLS = 8
+"""Tables with more possible cells a record are counted by sorting the records."""
+MAX_CELLS = 2**30
+"""Most possible cells before a further variable joins them."""
+MAX_TABLES = 20_000
+"""Most tables of one order that are compared; else a random sample."""
 
 
 class Comparison(Result):
@@ -86,6 +88,11 @@ class GroupedPair:
     original: npt.NDArray[np.intp]
     synthetic: npt.NDArray[np.intp]
     labels: tuple[str, ...]
+
+    @property
+    def sides(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """The codes of the original and of the synthetic records."""
+        return self.original, self.synthetic
 
 
 def breaks_of(values: FloatArray, groups: int) -> FloatArray:
@@ -263,6 +270,9 @@ def table_problems(ways: Sequence[int], groups: int) -> list[str]:
     return problems
 
 
+_NONE = (math.nan, math.nan)
+
+
 class Cells(NamedTuple):
     """One table: variables, counts of cells, and association of two variables."""
 
@@ -270,97 +280,104 @@ class Cells(NamedTuple):
     original: FloatArray
     """Counts of the cells that occur on either side."""
     synthetic: FloatArray
-    associations: tuple[float, float]
+    associations: tuple[float, float] = _NONE
     """Cramer's V of the original and of the synthetic records; see `cramers_v`."""
+    times: IntArray | None = None
+    """Number of cells with these counts; None if each has one."""
 
 
 def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cells]:
-    """Yield all tables of the given orders."""
+    """Yield the tables of the given orders; a random sample of more than `MAX_TABLES`."""
     for order in sorted(set(ways)):
-        for chosen in combinations(pairs, order):
-            names = tuple(pair.name for pair in chosen)
-            both = _all_counts(chosen)
-            if both is None:
-                yield Cells(names, *_sparse_counts(chosen), _NONE)
-            elif order == 2:
-                of_original, of_synthetic = (cramers_v(s.reshape(-1, chosen[1].size)) for s in both)
-                yield Cells(names, *_occurring(*both), (of_original, of_synthetic))
-            else:
-                yield Cells(names, *_occurring(*both), _NONE)
+        count, tables = math.comb(len(pairs), order), combinations(pairs, order)
+        numbers: Container[int] = range(count)
+        if count > MAX_TABLES:  # the same in every dataset
+            rng = np.random.default_rng(count)
+            numbers = set(rng.choice(count, MAX_TABLES, replace=False, shuffle=False).tolist())
+        yield from (_cells(chosen) for k, chosen in enumerate(tables) if k in numbers)
 
 
-_NONE = (math.nan, math.nan)
+def _cells(pairs: Sequence[GroupedPair]) -> Cells:
+    cells, o, s = _occurring(pairs)
+    associations, times = _NONE, None
+    if len(pairs) == 2:
+        at = np.divmod(cells, pairs[1].size)
+        associations = cramers_v(o, *at), cramers_v(s, *at)
+    if _is_sparse(pairs):
+        most = s.max() + 1
+        both, times = np.unique(o * most + s, return_counts=True)
+        o, s = np.divmod(both, most)
+    return Cells(tuple(pair.name for pair in pairs), o, s, associations, times)
 
 
-def cramers_v(counts: FloatArray) -> float:
-    """Return Cramer's V of a table, corrected for its bias: 0 is no association, 1 is complete.
+def cramers_v(counts: FloatArray, rows: IntArray, columns: IntArray) -> float:
+    """Return Cramer's V of cells, corrected for its bias: 0 is no association, 1 is complete.
 
     The correction is Bergsma's (2013, Journal of the Korean Statistical Society 42): without it
     tables of many cells seem associated by chance. NaN where a variable has one value.
 
     Examples
     --------
-    >>> cramers_v(np.array([[50.0, 0.0], [0.0, 50.0]])), cramers_v(np.array([[20.0, 30.0]] * 2))
-    (1.0, 0.0)
+    >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> cramers_v(np.array([50.0, 0, 0, 50]), rows, columns)
+    1.0
+    >>> cramers_v(np.array([20.0, 30, 20, 30]), rows, columns)
+    0.0
     """
-    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-    rows, columns, n = rows[rows > 0], columns[columns > 0], counts.sum()
-    if min(len(rows), len(columns)) < 2 or n < 2:
+    of_rows, of_columns = (np.bincount(codes, weights=counts) for codes in (rows, columns))
+    sizes, n = [np.count_nonzero(side) for side in (of_rows, of_columns)], of_rows.sum()
+    if min(sizes) < 2 or n < 2:
         return math.nan
-    share = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    square = float((share * share / np.outer(rows, columns)).sum()) - 1
-    degrees = (len(rows) - 1) * (len(columns) - 1)
-    square = max(square - degrees / (n - 1), 0.0)
-    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in (len(rows), len(columns)))
+    square = float((counts**2 / np.maximum(of_rows[rows] * of_columns[columns], 1)).sum()) - 1
+    square = max(square - (sizes[0] - 1) * (sizes[1] - 1) / (n - 1), 0.0)
+    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in sizes)
     return math.sqrt(min(square / (fewest - 1), 1.0)) if fewest > 1 else math.nan
 
 
 def cell_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
     """Return the original and the synthetic counts of the cells that occur on either side."""
-    whole = _all_counts(pairs)
-    return _sparse_counts(pairs) if whole is None else _occurring(*whole)
+    return _occurring(pairs)[1:]
 
 
-def _all_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray] | None:
-    """Return the counts of all cells, including empty ones; None for too many cells."""
-    cells = math.prod(pair.size for pair in pairs)
-    if cells > _DENSE_CELLS:
-        return None
-    of_original, of_synthetic = pairs[0].original, pairs[0].synthetic
+def _is_sparse(pairs: Sequence[GroupedPair]) -> bool:
+    """Whether a table has many more possible cells than records."""
+    n_records = sum(map(len, pairs[0].sides))
+    return math.prod(pair.size for pair in pairs) > SPARSE_CELLS * n_records
+
+
+def _occurring(pairs: Sequence[GroupedPair]) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the cells that occur on either side, rising, and their counts on both."""
+    (original, synthetic), size = pairs[0].sides, pairs[0].size
     for pair in pairs[1:]:
-        of_original = of_original * pair.size + pair.original
-        of_synthetic = of_synthetic * pair.size + pair.synthetic
-    o, s = (np.bincount(c, minlength=cells).astype(np.float64) for c in (of_original, of_synthetic))
-    return o, s
+        if size > MAX_CELLS:  # cells of the product of all variables would have no number
+            both = np.concatenate([original, synthetic])
+            distinct, both = np.unique(both, return_inverse=True)
+            (original, synthetic), size = np.split(both, [len(original)]), len(distinct)
+        original = original * pair.size + pair.original
+        synthetic = synthetic * pair.size + pair.synthetic
+        size *= pair.size
+    if not _is_sparse(pairs):
+        o, s = (np.bincount(codes, minlength=size) for codes in (original, synthetic))
+        cells = np.flatnonzero(o + s)
+        return cells, o[cells].astype(np.float64), s[cells].astype(np.float64)
+    keys = np.concatenate([2 * original, 2 * synthetic + 1])
+    keys.sort()
+    cells = keys >> 1
+    starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+    s = np.add.reduceat(keys & 1, starts)
+    o = np.diff(starts, append=len(keys)) - s
+    return cells[starts], o.astype(np.float64), s.astype(np.float64)
 
 
-def _occurring(o: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    occurs = (o + s) > 0
-    return o[occurs], s[occurs]
+def divergence(p: FloatArray, q: FloatArray, times: IntArray | int = 1) -> float:
+    """Return the Jensen-Shannon divergence of shares with base-2 logarithms, in [0, 1].
 
-
-def divergence(p: FloatArray, q: FloatArray) -> float:
-    """Return the Jensen-Shannon divergence of shares with base-2 logarithms, in [0, 1]."""
+    ``times`` are the numbers of cells with these shares.
+    """
     middle = (p + q) / 2
-    parts = (float(x[x > 0] @ np.log2(x[x > 0] / middle[x > 0])) for x in (p, q))
+    parts = (float((x * times)[x > 0] @ np.log2(x[x > 0] / middle[x > 0])) for x in (p, q))
     # Rounding may leave it slightly outside [0, 1].
     return min(max(sum(parts) / 2, 0.0), 1.0)
-
-
-def _sparse_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
-    stacked = Table([_stacked(pair, str(number)) for number, pair in enumerate(pairs)])
-    coder = JointCoder(stacked, stacked.names)
-    n_original = len(pairs[0].original)
-    parts = (coder.codes[:n_original], coder.codes[n_original:])
-    o, s = (np.bincount(codes, minlength=coder.size).astype(np.float64) for codes in parts)
-    return o, s
-
-
-def _stacked(pair: GroupedPair, name: str) -> Column:
-    """Return a variable of both sides as one column with distinct labels."""
-    levels = tuple(map(str, range(pair.size)))
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-    return Column(variable, np.concatenate([pair.original, pair.synthetic]).astype(np.int32))
 
 
 def _list_problems(names: Sequence[str]) -> Iterator[str]:

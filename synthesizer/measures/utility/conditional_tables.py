@@ -25,6 +25,7 @@ from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, colum
 from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import Codes, check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
+from synthesizer.measures.utility.longitudinal import cramers_v
 from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures, worst_pairs
 
 MOST_PAIRS = 10
@@ -201,25 +202,14 @@ def conditional_s(of_original: FloatArray, of_synthetic: FloatArray) -> float:
 
 def _third(codes: dict[str, Codes], pair: tuple[str, str]) -> str | None:
     """Return the variable whose smaller association with one of a pair is the largest."""
+    whole = {name: part.astype(np.int64) for name, part in codes.items()}
+    n_codes = 1 + max(int(part.max()) for part in whole.values())
     strengths = {
-        name: min(cramers_v(other, codes[one]) for one in pair)
-        for name, other in codes.items()
+        name: min(cramers_v(other, whole[one], n_codes) or 0.0 for one in pair)
+        for name, other in whole.items()
         if name not in pair
     }
     return max(strengths, key=lambda name: strengths[name], default=None)
-
-
-def cramers_v(first: Codes, second: Codes) -> float:
-    """Return Cramér's V of two variables, in [0, 1]; 0 if one of them is constant."""
-    rows, columns = int(first.max()) + 1, int(second.max()) + 1
-    joint = first.astype(np.int64) * columns + second
-    counts = np.bincount(joint, minlength=rows * columns).reshape(rows, columns)
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    n, free = counts.sum(), min(counts.shape) - 1
-    if not free:
-        return 0.0
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
-    return float(np.sqrt(((counts - expected) ** 2 / expected).sum() / (n * free)))
 
 
 def _conditional_tables(case: Case) -> Collecting:

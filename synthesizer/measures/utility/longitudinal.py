@@ -175,9 +175,6 @@ class PanelResult(Result):
 
 Codes = npt.NDArray[np.int64]
 
-DENSE_CELLS = 4_000_000
-"""Largest number of cells of a table that is counted as an array."""
-
 
 def changing_share(index: PanelIndex, column: Column) -> float:
     """Return the share of persons who ever have another value than in their first row, in [0, 1].
@@ -227,13 +224,7 @@ def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
     smaller = min(int((rows > 0).sum()), int((columns > 0).sum()))
     if smaller < 2:
         return None
-    key = one * n_codes + other
-    if n_codes * n_codes <= DENSE_CELLS:
-        table = np.bincount(key, minlength=n_codes * n_codes)
-        cells = np.flatnonzero(table)
-        counts = table[cells]
-    else:
-        cells, counts = np.unique(key, return_counts=True)
+    cells, counts = np.unique(one * n_codes + other, return_counts=True)
     expected = rows[cells // n_codes] / n * columns[cells % n_codes]
     square = float((counts / expected * (counts / n)).sum()) - 1  # chi-square over n
     return float(np.sqrt(min(max(square / (smaller - 1), 0.0), 1.0)))

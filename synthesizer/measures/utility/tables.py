@@ -47,10 +47,11 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
-from synthesizer.data.table import FloatArray, Table
+from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import (
+    MAX_TABLES,
     WAYS,
     Comparison,
     QuantilesOf,
@@ -232,6 +233,13 @@ class TableUtility(Result):
         """Return the tables of the given order with the largest S_pMSE."""
         return self.of_order(ways)[:count]
 
+    def sample(self, ways: int = 2) -> str:
+        """Return how many tables of an order are compared; empty if all are."""
+        every = math.comb(len({name for row in self.rows for name in row.variables}), ways)
+        if every <= MAX_TABLES:
+            return ""
+        return f"a random sample of {len(self.of_order(ways)):,} of {every:,} {_ALL[ways]}"
+
     def figures(self, *, n: int, expected: float, fresh: float) -> Iterator[Figure]:
         """Yield the figures of all orders of tables."""
         good = (
@@ -239,7 +247,9 @@ class TableUtility(Result):
             f"population {fresh:.3g}"
         )
         for order in self.orders:
-            yield from _order_figures(order, n, good, expected)
+            sample = self.sample(order.ways)
+            said = f"{good}; in {sample}" if sample else good
+            yield from _order_figures(order, n, said, expected)
 
 
 def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> Iterator[Figure]:
@@ -357,9 +367,9 @@ def table_utility(
     rows = []
     for dataset, table in enumerate(tables, start=1):
         pairs = group_tables(original, table, names, groups=groups, quantiles_of=quantiles_of)
-        for chosen, o, s, associations in tables_of(pairs, ways):
+        for chosen, o, s, associations, times in tables_of(pairs, ways):
             of_table = ":".join(chosen), chosen, len(chosen), dataset
-            rows.append((*of_table, *cell_measures(o, s), *associations))
+            rows.append((*of_table, *cell_measures(o, s, times), *associations))
     by_dataset = pd.DataFrame(
         rows, columns=["variables", "names", "ways", "dataset", *CELL_MEASURES, *ASSOCIATIONS]
     )
@@ -406,13 +416,15 @@ def _averaged(by_dataset: pd.DataFrame) -> TableMeasures:
     return TableMeasures(by_dataset=by_dataset, mean=mean)
 
 
-def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
+def cell_measures(o: FloatArray, s: FloatArray, times: IntArray | None = None) -> tuple[float, ...]:
     """Return `CELL_MEASURES` for the counts of one table's cells.
 
     Parameters
     ----------
     o, s : ndarray of float, shape (cells,)
         Counts of the original and of the synthetic records; at least one record each.
+    times : ndarray of int, shape (cells,), optional
+        Number of cells with these counts; by default 1.
 
     Returns
     -------
@@ -427,42 +439,41 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
     (1.066667, 0.25, 1)
     """
     occurs = (o + s) > 0
+    times = np.ones(np.count_nonzero(occurs), dtype=np.int64) if times is None else times[occurs]
     o, s = o[occurs], s[occurs]
-    n_o, n_s = o.sum(), s.sum()
+    all_o, all_s = o * times, s * times
+    n_o, n_s = all_o.sum(), all_s.sum()
     total, c = o + s, n_s / (n_o + n_s)
     expected, scaled = c * total, o * (n_s / n_o)
     gap = s - scaled
     both = (o > 0) & (s > 0)
     shares_o, shares_s = o / n_o, s / n_s
-    df, df_g = len(o) - 1, int(both.sum()) - 1
+    n_cells = int(times.sum())
+    df, df_g = n_cells - 1, int(times[both].sum()) - 1
     square = gap * gap / expected
     root = np.sqrt(s) - np.sqrt(scaled)
 
-    vw = float(square.sum())
-    ft = float(4 * (root @ root))
-    jsd = divergence(shares_o, shares_s)
-    distance = float(np.abs(shares_s - shares_o).sum())
-    weighted = float(np.sqrt(np.pi / 2) * np.sqrt(square).sum())
-    g = _likelihood_ratio(o[both], s[both])
+    vw = float((square * times).sum())
+    ft = float(4 * ((root * times) @ root))
+    jsd = divergence(shares_o, shares_s, times)
+    distance = float((np.abs(shares_s - shares_o) * times).sum())
+    weighted = float(np.sqrt(np.pi / 2) * (np.sqrt(square) * times).sum())
+    common_o, common_s = all_o[both], all_s[both]
+    g = float(2 * (common_s @ np.log((s[both] / common_s.sum()) / (o[both] / common_o.sum()))))
     pmse = vw * c * (1 - c) ** 2 / (n_o + n_s)
     bhattacharyya = float(np.sqrt(ft / (8 * n_s)))
     s_vw, s_ft, s_w = (_ratio(value, df) for value in (vw, ft, weighted))
     s_jsd = _ratio(4 * n_s * jsd / np.log(2), df)
     ratios = np.minimum(shares_o, shares_s) / np.maximum(shares_o, shares_s)
     return (
-        vw, ft, jsd, distance / 2, weighted, _mann_whitney(o, s), g, float(pmse), 25 * distance,
-        distance, bhattacharyya, s_vw, s_ft, s_jsd, s_w, _ratio(g, df_g), s_vw, df, df_g,
-        float(ratios.sum()) / len(o), float(vw * (1 - c)),
+        vw, ft, jsd, distance / 2, weighted, _mann_whitney(all_o, all_s), g, float(pmse),
+        25 * distance, distance, bhattacharyya, s_vw, s_ft, s_jsd, s_w, _ratio(g, df_g), s_vw, df,
+        df_g, float((ratios * times).sum()) / n_cells, float(vw * (1 - c)),
     )  # fmt: skip
 
 
 def _ratio(value: float, df: int) -> float:
     return float(value / df) if df > 0 else np.nan
-
-
-def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
-    """Return G for cells that occur on both sides."""
-    return float(2 * (s @ np.log((s / s.sum()) / (o / o.sum())))) if len(o) else 0.0
 
 
 def _mann_whitney(o: FloatArray, s: FloatArray) -> float:

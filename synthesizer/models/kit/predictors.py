@@ -42,8 +42,8 @@ MANY_LEVELS = 40
 PROJECTED_COLUMNS = 10
 FIXED_POINT = 2**20
 """Steps of 1 of a projected response: sums of whole numbers are exact."""
-DENSE_CELLS_A_ROW = 10
-"""Tables of levels with more cells a row are not counted."""
+MAX_DENSE_CELLS = 2**17
+"""Larger tables of the levels of two variables are not counted."""
 FOLDS = 10
 FEW_ROWS = 100
 """Levels with fewer rows have out-of-fold positions."""
@@ -103,7 +103,7 @@ class Response:
     def sums(self, codes: IntArray, n_codes: int) -> FloatArray:
         """Return the sums over the rows of each code, shape (n_codes, d)."""
         n_levels = len(self.table)
-        if self.ranks is not None or n_codes * n_levels > DENSE_CELLS_A_ROW * len(self):
+        if self.ranks is not None or n_codes * n_levels > MAX_DENSE_CELLS:
             numbers = self._centred[self.levels] if self.ranks is None else self.ranks
             columns = (np.bincount(codes, weights=x, minlength=n_codes) for x in numbers.T)
             return np.column_stack(list(columns))

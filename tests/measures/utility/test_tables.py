@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility import cells, tables
 from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.tables import (
     CELL_MEASURES,
@@ -106,7 +107,8 @@ def test_association_of_a_pair_is_cramers_v_corrected_for_bias():
     alone = frame.assign(b=rng.permutation(frame["b"]))
     result = table_utility(frame, alone).result()
     ((row,), single) = (result.of_order(ways) for ways in (2, 1))
-    expected = [cramers_v(pd.crosstab(f["a"], f["b"]).to_numpy(float)) for f in (frame, alone)]
+    tables = [pd.crosstab(f["a"], f["b"]).to_numpy(float) for f in (frame, alone)]
+    expected = [cramers_v(t.ravel(), *np.indices(t.shape).reshape(2, -1)) for t in tables]
     assert [row.v_original, row.v_synthetic] == pytest.approx(expected, abs=1e-6)
     assert {row.v_original for row in single} == {None}
 
@@ -255,3 +257,29 @@ def test_both_ends():
     for row in rows_of(original, made):
         assert row["ROE"] == 0
         assert row["p_chi_square"] < 0.05
+
+
+def test_tables_of_many_levels_equal_those_of_all_cells(monkeypatch):
+    rng = np.random.default_rng(1)
+    frames = [
+        pd.DataFrame(rng.integers(k, size=(n, 3))).astype(str) for k, n in ((40, 90), (50, 70))
+    ]
+    frames = [frame.rename(columns=str) for frame in frames]
+    sparse = table_utility(*frames).mean
+    monkeypatch.setattr(cells, "SPARSE_CELLS", 1e9)
+    pd.testing.assert_frame_equal(sparse, table_utility(*frames).mean)
+
+
+def test_a_sample_of_many_pairs_is_the_same_in_each_dataset_and_is_named(monkeypatch):
+    frame = pd.DataFrame(np.random.default_rng(1).integers(2, size=(30, 8))).rename(columns=str)
+    every = table_utility(frame, frame[::-1]).result()
+    assert every.sample() == ""
+    for module in (cells, tables):
+        monkeypatch.setattr(module, "MAX_TABLES", 20)
+    some = table_utility(frame, [frame[:20], frame[5:]])
+    assert len(some.mean) == 8 + 20
+    result = some.result()
+    assert result.sample() == "a random sample of 20 of 28 pairs"
+    assert result.sample(1) == ""
+    figures = {figure.key: figure for figure in result.figures(n=30, expected=1.0, fresh=2.0)}
+    assert result.sample() in figures["mean_two_way"].meaning
