@@ -47,7 +47,6 @@ from synthesizer.models.careers.states import (
     Chain,
     RunsToDraw,
     StateTrees,
-    Transitions,
     fit_chain,
     fit_trees,
 )
@@ -353,7 +352,7 @@ class FittedCareers:
         Every first run has one of the ``feasible`` states.
         """
         runs = replace(runs, state=np.full(len(runs.length), self.n_states, dtype=np.int32))
-        model: Transitions = self.chain if self.trees is None else self.trees
+        model = self.chain if self.trees is None else self.trees
         spent: FloatArray = np.zeros((runs.n_persons, len(model.frequent)))
         for r in range(int(runs.counts.max(initial=0))):
             rows = np.flatnonzero(runs.counts > r)
@@ -364,7 +363,11 @@ class FittedCareers:
         return to_sequences(runs, self.n_periods)
 
     def _states(
-        self, model: Transitions, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator
+        self,
+        model: Chain | StateTrees,
+        query: RunsToDraw,
+        feasible: Feasible,
+        rng: np.random.Generator,
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
         result = np.empty(len(query.at), dtype=np.int32)
