@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+
 import numpy as np
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
