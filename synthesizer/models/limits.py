@@ -180,14 +180,14 @@ def redrawn(
         trial = draw(bad, steps)
         column = column.replaced(bad, trial)
         bad = bad[judge(bad, trial)]
-    if not len(bad):
-        return column, bad
     for _ in range(MAX_POOLS if reserve is None else 1):
-        pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
-        column, bad = _searched(column, bad, pool, judge, rng)
         if not len(bad):
             return column, bad
-    return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
+        pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
+        column, bad = _searched(column, bad, pool, judge, rng)
+    if reserve is None or not len(bad):
+        return column, bad
+    return _searched(column, bad, reserve, judge, rng)
 
 
 def first_allowed(

@@ -370,9 +370,8 @@ class Leaves:
         """Climb while the parent is too small for the row's uniform number."""
         tree, nodes = self.tree, nodes.copy()
         parents = np.maximum(tree.parent, 0)
-        # rows stay in the root
-        stay = np.where(tree.parent < 0, 1.0, tree.count[parents])
-        stay = np.where(tree.parent < 0, 1.0, stay / (stay + shrinkage))
+        stay = tree.count[parents] / (tree.count[parents] + shrinkage)
+        stay[0] = 1.0  # rows stay in the root
         uniform = rng.random(len(nodes))
         rows = np.flatnonzero(uniform >= stay[nodes])
         while len(rows):
