@@ -88,6 +88,14 @@ class FittedModel(ABC):
         return self.sample(predictors, rng=rng)
 
 
+class FittedNeighbourhoods(FittedModel):
+    """A fitted model that draws from neighbourhoods of any width, by its `sample_wider`."""
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Draw from the neighbourhood of each row; see `FittedModel.sample`."""
+        return self.sample_wider(predictors, steps=0, rng=rng)
+
+
 class OtherOptions(NamedTuple):
     """Options that a steward may try in place of the present ones."""
 

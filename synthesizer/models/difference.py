@@ -10,7 +10,7 @@ import numpy as np
 from synthesizer.data.options import Strings, options
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Rows, Table, Variable
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import EPS
@@ -29,7 +29,7 @@ _AGREE = Variable(name=f"{OWN}agree", kind=Kind.CATEGORICAL, levels=("no", "yes"
 
 
 @dataclass(frozen=True, eq=False)
-class FittedDifference(FittedModel):
+class FittedDifference(FittedNeighbourhoods):
     """A base model of the value, and one of its difference from another variable.
 
     For codes, the second model draws which other variable the code equals, if any; the first is
@@ -45,10 +45,6 @@ class FittedDifference(FittedModel):
     """Smallest confidential number."""
     high: float
     """Largest confidential number."""
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw the difference and add it to the other value; see `FittedModel.sample`."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw the difference from a wider neighbourhood, or the number if the other is missing."""

@@ -10,7 +10,7 @@ import numpy as np
 from synthesizer.data.options import NotNegativeCount, options
 from synthesizer.data.panel.paths import FORMER, PAST
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import numeric_column
@@ -25,7 +25,7 @@ MAX_DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class FittedPercentage(FittedModel):
+class FittedPercentage(FittedNeighbourhoods):
     """A model of rates, or of the amounts if they have none."""
 
     of: str
@@ -39,12 +39,8 @@ class FittedPercentage(FittedModel):
         if len(self.rates):
             check_rising("rates", self.rates)
 
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw the rate and multiply it by the other number."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
-
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Draw the rate from a wider neighbourhood; see `sample`."""
+        """Draw the rate and multiply it by the other number; see `FittedModel`."""
         if not len(self.rates):
             return self.base.sample_wider(predictors, steps=steps, rng=rng)
         table = _with_rate_before(predictors, self.of, self.rates)
