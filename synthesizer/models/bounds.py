@@ -18,7 +18,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, min_holders_of
-from synthesizer.models.kit.regression import decimals_of, numeric_column
+from synthesizer.models.kit.regression import decimals_of, numbers_of, numeric_column
 from synthesizer.models.limits import WIDENINGS
 
 MAX_TRIES = 20
@@ -145,7 +145,7 @@ class FittedSide:
                 return values, is_free
             inner = table.take(rows).with_column(Column(self.state, state[rows].astype(np.int32)))
             distance = self.distances.sample_wider(inner, steps=steps, rng=rng)
-            drawn = _from_distances(_numbers(distance), ends[:, rows], self.side)
+            drawn = _from_distances(numbers_of(distance), ends[:, rows], self.side)
             for sizes in (np.full(len(rows), self.sizes[0]), self.sizes[state[rows]]):
                 drawn = _rounded(drawn, sizes, ends[:, rows])
             values[rows] = drawn
@@ -176,7 +176,7 @@ class FittedBounds:
         rng: np.random.Generator,
     ) -> FittedBounds:
         """Learn from n >= 1 observed numbers; rows that break the bounds are ignored."""
-        values, ends = _numbers(target), bounds.limits(predictors)
+        values, ends = numbers_of(target), bounds.limits(predictors)
         valid = (ends[0] <= values) & (values <= ends[1])
         if not valid.any():  # possible in a stratum; the plan refuses it for all rows
             valid[:] = True
@@ -185,7 +185,7 @@ class FittedBounds:
         values, ends = values[rows], ends[:, rows]
         numbers = SafeNumbers.of(target, min_holders_of(model), predictors.owners)
         other = model.fit(predictors, target, rng=rng)
-        drawn = _numbers(other.sample(predictors, rng=rng))
+        drawn = numbers_of(other.sample(predictors, rng=rng))
         binds = float(((drawn < ends[0]) | (drawn > ends[1])).mean()) > MAX_OUTSIDE_SHARE
         side = _sides(ends)
         sides = []
@@ -213,7 +213,7 @@ class FittedBounds:
         self, predictors: Table, values: FloatArray, ends: FloatArray, rng: np.random.Generator
     ) -> float:
         """Return the largest Kolmogorov-Smirnov distance of the number and of its distances."""
-        drawn, gaps = _numbers(self.draw(predictors, rng)), []
+        drawn, gaps = numbers_of(self.draw(predictors, rng)), []
         for bound in (np.zeros(len(values)), *ends):
             rows = np.isfinite(bound)
             if rows.any():
@@ -260,7 +260,7 @@ class FittedBounds:
             part = table.take(todo)
             if side is None:
                 column = self.other.sample_wider(part, steps=widen, rng=rng)
-                drawn = _numbers(made_safe(column, self.numbers, rng))
+                drawn = numbers_of(made_safe(column, self.numbers, rng))
                 is_free = np.zeros(len(todo), dtype=bool)
             else:
                 new_state = state[todo]
@@ -326,7 +326,7 @@ def _fit_side(
     ends: FloatArray,
     rng: np.random.Generator,
 ) -> FittedSide:
-    values, decimals = _numbers(target), decimals_of(target)
+    values, decimals = numbers_of(target), decimals_of(target)
     sizes, heaps = _precisions(values, decimals), _heaps(values)
     if not side:  # no bounds
         sizes, heaps = sizes[:1], heaps[:0]
@@ -365,13 +365,9 @@ def _with_room(table: Table, bounds: Bounds, ends: FloatArray, side: int) -> Tab
         if FORMER + bounds.names[0] in table:
             former = bounds.limits(table, FORMER)
             ends = np.where(np.isfinite(former), former, ends)
-        distance = _distances(_numbers(before), ends, 1 if side == 3 else side)
+        distance = _distances(numbers_of(before), ends, 1 if side == 3 else side)
         table = table.with_column(_number(_BEFORE, np.nan_to_num(distance, nan=0.0)))
     return table
-
-
-def _numbers(column: Column) -> FloatArray:
-    return np.asarray(column.data, dtype=np.float64)
 
 
 def _number(name: str, values: FloatArray) -> Column:
