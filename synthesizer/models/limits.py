@@ -386,9 +386,7 @@ def found_structural_zeros(
     pairs = {(names[0], names[1]): chance for names, chance in opened.items() if len(names) == 2}
     yield from _found_pairs(table, pairs, rng)
     triples = {names: _Cells.of(table, names) for names in opened if len(names) == 3}
-    joined: dict[tuple[str, ...], _Cells] = {}
-    if triples:
-        joined = {pair: _Cells.of(table, pair) for pair in pairs}
+    joined = {pair: _Cells.of(table, pair) for pair in pairs if triples}
     for names, cells in triples.items():
         new = cells.of_known_pairs()
         is_open = rng.random(len(new)) < opened[names]

@@ -111,10 +111,6 @@ class TreeOptions(DonorModel):
         """Proposed leaf size for higher utility, at most half the present one."""
         return max(1, min(SMALL_LEAF, self.min_leaf or SMALL_LEAF) // 2)
 
-    def leaf_rows(self, n_rows: int) -> int:
-        """Return the smallest number of rows in a leaf if ``n_rows`` are fitted."""
-        return self.min_leaf or int(np.clip(n_rows // 20, *self.leaf_bounds))
-
     @property
     def leaf_bounds(self) -> tuple[int, int]:
         """Range of the smallest number of rows in a leaf if ``min_leaf`` is None."""
@@ -252,7 +248,7 @@ def grow(
     """
     key, n = int(rng.integers(2**63)), len(response)
     rows = np.arange(n) if rows is None else rows
-    least = model.leaf_rows(len(rows))
+    least = model.min_leaf or int(np.clip(len(rows) // 20, *model.leaf_bounds))
     splits = None
     if len(bins) and len(rows) >= 2 * least and not response.is_constant:
         values, width = response.whole_numbers
