@@ -382,19 +382,19 @@ def _distances(values: FloatArray, ends: FloatArray, side: int) -> FloatArray:
     low, high = ends
     if side == 3:
         room = high - low
-        return np.divide(values - low, room, out=np.zeros(len(values)), where=room > 0)
+        return np.asarray(np.divide(values - low, room, out=np.zeros(len(values)), where=room > 0))
     if not side:
         return values
-    return values - low if side == 1 else high - values
+    return np.asarray(values - low if side == 1 else high - values)
 
 
 def _from_distances(distances: FloatArray, ends: FloatArray, side: int) -> FloatArray:
     low, high = ends
     if side == 3:
-        return low + distances * np.maximum(high - low, 0.0)
+        return np.asarray(low + distances * np.maximum(high - low, 0.0))
     if not side:
         return np.array(distances)
-    return low + distances if side == 1 else high - distances
+    return np.asarray(low + distances if side == 1 else high - distances)
 
 
 def _common_decimals(decimals: int | None, distance: FloatArray) -> int | None:

@@ -427,7 +427,7 @@ class _Cells:
         return np.flatnonzero(may)
 
     def leave_some(
-        self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, ...], _Cells]
+        self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, str], _Cells]
     ) -> BoolArray:
         """Return the cells for which another triple has a value of its further variable."""
         mine, others = self.combinations.names, other.combinations.names
