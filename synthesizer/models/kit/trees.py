@@ -161,15 +161,25 @@ class Tree:
         """Position of the first donor of each node."""
         return np.cumsum(self.sizes) - self.sizes
 
-    @property
+    @cached_property
     def end(self) -> npt.NDArray[np.int64]:
         """Position after the last donor of each node."""
-        return self._ends_and_parents[0]
+        end = np.full(len(self.feature), self.sizes.sum())
+        level = np.zeros(1, dtype=np.intp)
+        while len(level):
+            inner = level[self.feature[level] != LEAF]
+            left_child, right = inner + 1, self.right[inner].astype(np.intp)
+            end[left_child], end[right] = self.start[right], end[inner]
+            level = np.concatenate([left_child, right])
+        return end
 
-    @property
+    @cached_property
     def parent(self) -> npt.NDArray[np.int32]:
         """Parent of each node, -1 for the root."""
-        return self._ends_and_parents[1]
+        parent = np.full(len(self.feature), -1, dtype=np.int32)
+        inner = np.flatnonzero(self.feature != LEAF)
+        parent[inner + 1] = parent[self.right[inner]] = inner
+        return parent
 
     @property
     def n_donors(self) -> int:
@@ -215,20 +225,6 @@ class Tree:
             raise ValueError("leaves of a tree, and only they, must have donors")
         if self.sizes.sum(dtype=np.float64) > np.iinfo(np.int64).max / 2:
             raise ValueError("leaves of a tree have too many donors")
-
-    @cached_property
-    def _ends_and_parents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Return the end of the range and the parent of every node."""
-        end = np.full(len(self.feature), self.sizes.sum())
-        parent = np.full(len(self.feature), -1, dtype=np.int32)
-        level = np.zeros(1, dtype=np.intp)
-        while len(level):
-            inner = level[self.feature[level] != LEAF]
-            left_child, right = inner + 1, self.right[inner].astype(np.intp)
-            parent[left_child] = parent[right] = inner
-            end[left_child], end[right] = self.start[right], end[inner]
-            level = np.concatenate([left_child, right])
-        return end, parent
 
 
 def grow(
