@@ -88,6 +88,14 @@ class FittedModel(ABC):
         return self.sample(predictors, rng=rng)
 
 
+class FittedNeighbourhoods(FittedModel):
+    """A fitted model that draws from neighbourhoods of any width, by its `sample_wider`."""
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Draw from the neighbourhood of each row; see `FittedModel.sample`."""
+        return self.sample_wider(predictors, steps=0, rng=rng)
+
+
 class OtherOptions(NamedTuple):
     """Options that a steward may try in place of the present ones."""
 
@@ -189,16 +197,20 @@ class ConditionalModel(ABC):
     @property
     def makes_new_values(self) -> bool:
         """Whether the model, or its base model, may draw numbers that are not in the data."""
+        inner = self._inner
+        return self.abilities.new_values or (inner is not None and inner.makes_new_values)
+
+    @property
+    def _inner(self) -> ConditionalModel | None:
+        """The base model, if there is one."""
         base = getattr(self, "base", None)
-        inner = isinstance(base, ConditionalModel) and base.makes_new_values
-        return self.abilities.new_values or inner
+        return base if isinstance(base, ConditionalModel) else None
 
     def with_bases(self) -> Iterator[ConditionalModel]:
         """Yield the model, its base model, the base model of its base model, and so on."""
         yield self
-        base = getattr(self, "base", None)
-        if isinstance(base, ConditionalModel):
-            yield from base.with_bases()
+        if self._inner is not None:
+            yield from self._inner.with_bases()
 
     def moderated(self, names: Iterable[str]) -> Self:
         """Return the model with moderators: predictors that may change the relations of others.
@@ -216,10 +228,7 @@ class ConditionalModel(ABC):
 
     def _around(self, change: Callable[[ConditionalModel], ConditionalModel]) -> Self:
         """Return the model with its base model changed, if it has one."""
-        base = getattr(self, "base", None)
-        if not isinstance(base, ConditionalModel):
-            return self
-        changed: dict[str, Any] = {"base": change(base)}
+        changed: dict[str, Any] = {} if self._inner is None else {"base": change(self._inner)}
         return replace(self, **changed)
 
     @abstractmethod

@@ -9,7 +9,6 @@ or is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, min_holders_of
-from synthesizer.models.kit.regression import numeric_column
+from synthesizer.models.kit.regression import decimals_of, numbers_of, numeric_column
 from synthesizer.models.limits import WIDENINGS
 
 MAX_TRIES = 20
@@ -63,14 +62,14 @@ class Bounds:
         low, high = (tuple(n for n in side if n in names) for side in (self.low, self.high))
         return Bounds(low=low, high=high) if low or high else None
 
-    def limits(self, table: Table, when: str = "") -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest number of each row; missing values bound nothing."""
-        low, high = np.full(table.n_rows, -np.inf), np.full(table.n_rows, np.inf)
+    def limits(self, table: Table, when: str = "") -> FloatArray:
+        """Return the least and the largest number of each row, (2, n); none by missing values."""
+        ends = np.repeat([[-np.inf], [np.inf]], table.n_rows, axis=1)
         for name in self.low:
-            low = np.fmax(low, table[when + name].data)
+            ends[0] = np.fmax(ends[0], table[when + name].data)
         for name in self.high:
-            high = np.fmin(high, table[when + name].data)
-        return low, high
+            ends[1] = np.fmin(ends[1], table[when + name].data)
+        return ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +120,7 @@ class FittedSide:
     def draw(
         self,
         table: Table,
-        low: FloatArray,
-        high: FloatArray,
+        ends: FloatArray,
         rng: np.random.Generator,
         *,
         steps: int,
@@ -132,7 +130,7 @@ class FittedSide:
 
         Negative entries of ``state`` are replaced by drawn states.
         """
-        k = len(self.sizes)
+        (low, high), k = ends, len(self.sizes)
         new = np.flatnonzero(state < 0)
         state[new] = 0
         if self.states is not None and len(new):
@@ -147,9 +145,9 @@ class FittedSide:
                 return values, is_free
             inner = table.take(rows).with_column(Column(self.state, state[rows].astype(np.int32)))
             distance = self.distances.sample_wider(inner, steps=steps, rng=rng)
-            drawn = _from_distances(_numbers(distance), low[rows], high[rows], self.side)
+            drawn = _from_distances(numbers_of(distance), ends[:, rows], self.side)
             for sizes in (np.full(len(rows), self.sizes[0]), self.sizes[state[rows]]):
-                drawn = _rounded(drawn, sizes, low[rows], high[rows])
+                drawn = _rounded(drawn, sizes, ends[:, rows])
             values[rows] = drawn
         return values, is_free
 
@@ -178,26 +176,25 @@ class FittedBounds:
         rng: np.random.Generator,
     ) -> FittedBounds:
         """Learn from n >= 1 observed numbers; rows that break the bounds are ignored."""
-        values = _numbers(target)
-        low, high = bounds.limits(predictors)
-        valid = (low <= values) & (values <= high)
+        values, ends = numbers_of(target), bounds.limits(predictors)
+        valid = (ends[0] <= values) & (values <= ends[1])
         if not valid.any():  # possible in a stratum; the plan refuses it for all rows
             valid[:] = True
         rows = np.flatnonzero(valid)
         predictors, target = predictors.take(rows), target.take(rows)
-        values, low, high = values[rows], low[rows], high[rows]
+        values, ends = values[rows], ends[:, rows]
         numbers = SafeNumbers.of(target, min_holders_of(model), predictors.owners)
         other = model.fit(predictors, target, rng=rng)
-        drawn = _numbers(other.sample(predictors, rng=rng))
-        binds = float(((drawn < low) | (drawn > high)).mean()) > MAX_OUTSIDE_SHARE
-        side = _sides(low, high)
+        drawn = numbers_of(other.sample(predictors, rng=rng))
+        binds = float(((drawn < ends[0]) | (drawn > ends[1])).mean()) > MAX_OUTSIDE_SHARE
+        side = _sides(ends)
         sides = []
         for number in np.unique(side).tolist() if binds else ():
             chosen = np.flatnonzero(side == number)
             if len(chosen) >= MIN_ROWS:
-                ends = low[chosen], high[chosen]
-                table = _with_room(predictors.take(chosen), bounds, *ends, number)
-                sides.append(_fit_side(model, number, table, target.take(chosen), *ends, rng))
+                inner = ends[:, chosen]
+                table = _with_room(predictors.take(chosen), bounds, inner, number)
+                sides.append(_fit_side(model, number, table, target.take(chosen), inner, rng))
         fitted = cls(
             bounds=bounds,
             variable=target.variable,
@@ -209,20 +206,15 @@ class FittedBounds:
         if not sides:
             return fitted
         plain = replace(fitted, sides=())
-        gaps = [x._gap(predictors, values, low, high, rng) for x in (fitted, plain)]
+        gaps = [x._gap(predictors, values, ends, rng) for x in (fitted, plain)]
         return plain if gaps[1] < gaps[0] - MIN_GAIN else fitted
 
     def _gap(
-        self,
-        predictors: Table,
-        values: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-        rng: np.random.Generator,
+        self, predictors: Table, values: FloatArray, ends: FloatArray, rng: np.random.Generator
     ) -> float:
         """Return the largest Kolmogorov-Smirnov distance of the number and of its distances."""
-        drawn, gaps = _numbers(self.draw(predictors, rng)), []
-        for bound in (np.zeros(len(values)), low, high):
+        drawn, gaps = numbers_of(self.draw(predictors, rng)), []
+        for bound in (np.zeros(len(values)), *ends):
             rows = np.isfinite(bound)
             if rows.any():
                 one, two = (np.sort((x - bound)[rows]) for x in (values, drawn))
@@ -238,60 +230,51 @@ class FittedBounds:
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw a number for every row, between its bounds if possible."""
-        low, high = self.bounds.limits(predictors)
-        values = np.empty(predictors.n_rows)
-        for side, rows in self._rows_of_sides(_sides(low, high)):
-            values[rows] = self._drawn(
-                side, predictors.take(rows), low[rows], high[rows], rng, widen
-            )
-        return numeric_column(self.variable, values)
-
-    def _rows_of_sides(self, present: IntArray) -> Iterator[tuple[FittedSide | None, IntArray]]:
-        """Yield each side and its rows: the side that shares most bounds with a row."""
-        for number in np.unique(present).tolist():
+        ends, values = self.bounds.limits(predictors), np.empty(predictors.n_rows)
+        present = _sides(ends)
+        for number in np.unique(present).tolist():  # by the side that shares most bounds with a row
             fits = [side for side in self.sides if side.side & number == side.side]
             best = max(fits, key=lambda side: side.side.bit_count(), default=None)
-            yield best, np.flatnonzero(present == number)
+            rows = np.flatnonzero(present == number)
+            values[rows] = self._drawn(best, predictors.take(rows), ends[:, rows], rng, widen)
+        return numeric_column(self.variable, values)
 
     def _drawn(
         self,
         side: FittedSide | None,
         table: Table,
-        low: FloatArray,
-        high: FloatArray,
+        ends: FloatArray,
         rng: np.random.Generator,
         widen: int,
     ) -> FloatArray:
+        low, high = ends
         least, most = np.fmax(low, self.reach[0]), np.fmin(high, self.reach[1])
         # if a bound is outside the reach, only the bound counts
-        least, most = np.where(least <= high, least, low), np.where(most >= low, most, high)
+        inner = np.stack([np.where(least <= high, least, low), np.where(most >= low, most, high)])
+        least, most = inner
         if side is not None:
-            table = _with_room(table, self.bounds, low, high, side.side)
+            table = _with_room(table, self.bounds, ends, side.side)
         values = np.empty(len(low))
         todo, state = np.arange(len(low)), np.full(len(low), -1)
         for attempt in range(MAX_TRIES):
             part = table.take(todo)
             if side is None:
                 column = self.other.sample_wider(part, steps=widen, rng=rng)
-                drawn = _numbers(made_safe(column, self.numbers, rng))
+                drawn = numbers_of(made_safe(column, self.numbers, rng))
                 is_free = np.zeros(len(todo), dtype=bool)
             else:
                 new_state = state[todo]
-                ends = low[todo], high[todo]
-                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=new_state)
+                drawn, is_free = side.draw(part, ends[:, todo], rng, steps=widen, state=new_state)
                 # keep rounded numbers; draw heaps outside the bounds again
                 state[todo] = np.where(is_free, new_state, -1)
             rows = np.flatnonzero(is_free)
             is_bad = np.zeros(len(todo), dtype=bool)
             if side is not None and len(rows):
-                sizes = side.sizes[state[todo[rows]]]
-                ends = least[todo[rows]], most[todo[rows]]
-                drawn[rows] = self._shifted(drawn[rows], sizes, *ends, rng)
+                sizes, of_rows = side.sizes[state[todo[rows]]], todo[rows]
+                drawn[rows] = self._shifted(drawn[rows], sizes, inner[:, of_rows], rng)
                 # rounding must not turn other numbers into a heap or a bound
-                ends = low[todo[rows]], high[todo[rows]]
-                is_bad[rows] = (
-                    _states(drawn[rows], *ends, side.sizes, side.heaps) != new_state[rows]
-                )
+                states = _states(drawn[rows], ends[:, of_rows], side.sizes, side.heaps)
+                is_bad[rows] = states != new_state[rows]
             values[todo] = drawn
             todo = todo[is_bad | (drawn < least[todo]) | (drawn > most[todo])]
             if not len(todo):
@@ -304,21 +287,16 @@ class FittedBounds:
         is_whole = side is None and self.decimals is not None
         aside = 10.0 ** -(self.decimals or 0) if is_whole else 0.0
         least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
-        ends = least[todo], most[todo]
-        moved = np.fmax(np.fmin(values[todo], ends[1]), ends[0])
+        least, most = least[todo], most[todo]
+        moved = np.fmax(np.fmin(values[todo], most), least)
         if self.numbers is not None:  # an end may be the number of one person
-            safe = self.numbers.replace(moved, rng, ends)
-            moved = np.where((safe >= ends[0]) & (safe <= ends[1]), safe, moved)
+            safe = self.numbers.replace(moved, rng, (least, most))
+            moved = np.where((safe >= least) & (safe <= most), safe, moved)
         values[todo] = moved
         return values
 
     def _shifted(
-        self,
-        values: FloatArray,
-        sizes: FloatArray,
-        least: FloatArray,
-        most: FloatArray,
-        rng: np.random.Generator,
+        self, values: FloatArray, sizes: FloatArray, ends: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Move rare numbers by a few units of their precision.
 
@@ -327,8 +305,8 @@ class FittedBounds:
         if self.numbers is None:
             return values
         if self.numbers.precision is None:
-            return self.numbers.replace(values, rng, (least, most))
-        out, decimals = np.array(values), self.numbers.precision
+            return self.numbers.replace(values, rng, (ends[0], ends[1]))
+        (least, most), out, decimals = ends, np.array(values), self.numbers.precision
         todo = np.flatnonzero(self.numbers.is_rare(values))
         towards = np.where(rng.random(len(todo)) < 0.5, 1.0, -1.0)
         for offset in (sign * step for step in range(1, MAX_SHIFT_UNITS + 1) for sign in (1, -1)):
@@ -345,16 +323,14 @@ def _fit_side(
     side: int,
     table: Table,
     target: Column,
-    low: FloatArray,
-    high: FloatArray,
+    ends: FloatArray,
     rng: np.random.Generator,
 ) -> FittedSide:
-    values = _numbers(target)
-    decimals = _decimals(target, values)
+    values, decimals = numbers_of(target), decimals_of(target)
     sizes, heaps = _precisions(values, decimals), _heaps(values)
     if not side:  # no bounds
         sizes, heaps = sizes[:1], heaps[:0]
-    state = _states(values, low, high, sizes, heaps)
+    state = _states(values, ends, sizes, heaps)
     present = np.unique(state)
     variable = _state_variable(len(sizes) + 2 + len(heaps))
     states = None
@@ -364,7 +340,7 @@ def _fit_side(
     distances = None
     if len(free):
         inner = table.take(free).with_column(Column(variable, state[free].astype(np.int32)))
-        distance = _distances(values[free], low[free], high[free], side)
+        distance = _distances(values[free], ends[:, free], side)
         shared = None if side == 3 else _common_decimals(decimals, distance)
         if shared is not None:
             distance = np.round(distance, shared)  # differences of decimals are never exact
@@ -377,61 +353,48 @@ def _state_variable(n: int) -> Variable:
     return Variable(name=_STATE, kind=Kind.CATEGORICAL, levels=tuple(map(str, range(n))))
 
 
-def _with_room(table: Table, bounds: Bounds, low: FloatArray, high: FloatArray, side: int) -> Table:
+def _with_room(table: Table, bounds: Bounds, ends: FloatArray, side: int) -> Table:
     """Add predictors of the distance: the room between bounds, and the distance before.
 
     The latter is that of the person's value before, from the bounds before, in a history.
     """
     if side == 3:
-        table = table.with_column(_number(_ROOM, high - low))
+        table = table.with_column(_number(_ROOM, ends[1] - ends[0]))
     before = table.get(PAST[0])
     if before is not None and side:
         if FORMER + bounds.names[0] in table:
             former = bounds.limits(table, FORMER)
-            low, high = (
-                np.where(np.isfinite(then), then, now)
-                for then, now in zip(former, (low, high), strict=True)
-            )
-        distance = _distances(_numbers(before), low, high, 1 if side == 3 else side)
+            ends = np.where(np.isfinite(former), former, ends)
+        distance = _distances(numbers_of(before), ends, 1 if side == 3 else side)
         table = table.with_column(_number(_BEFORE, np.nan_to_num(distance, nan=0.0)))
     return table
-
-
-def _numbers(column: Column) -> FloatArray:
-    return np.asarray(column.data, dtype=np.float64)
 
 
 def _number(name: str, values: FloatArray) -> Column:
     return Column(Variable(name=name, kind=Kind.NUMERIC), values)
 
 
-def _sides(low: FloatArray, high: FloatArray) -> IntArray:
-    return np.asarray(np.isfinite(low) + 2 * np.isfinite(high), dtype=np.int64)
+def _sides(ends: FloatArray) -> IntArray:
+    return np.asarray([1, 2] @ np.isfinite(ends), dtype=np.int64)
 
 
-def _distances(values: FloatArray, low: FloatArray, high: FloatArray, side: int) -> FloatArray:
+def _distances(values: FloatArray, ends: FloatArray, side: int) -> FloatArray:
+    low, high = ends
     if side == 3:
         room = high - low
-        return np.divide(values - low, room, out=np.zeros(len(values)), where=room > 0)
+        return np.asarray(np.divide(values - low, room, out=np.zeros(len(values)), where=room > 0))
     if not side:
         return values
-    return values - low if side == 1 else high - values
+    return np.asarray(values - low if side == 1 else high - values)
 
 
-def _from_distances(
-    distances: FloatArray, low: FloatArray, high: FloatArray, side: int
-) -> FloatArray:
+def _from_distances(distances: FloatArray, ends: FloatArray, side: int) -> FloatArray:
+    low, high = ends
     if side == 3:
-        return low + distances * np.maximum(high - low, 0.0)
+        return np.asarray(low + distances * np.maximum(high - low, 0.0))
     if not side:
         return np.array(distances)
-    return low + distances if side == 1 else high - distances
-
-
-def _decimals(target: Column, values: FloatArray) -> int | None:
-    if target.variable.kind is Kind.DATE:
-        return 0 if (values == np.floor(values)).all() else None
-    return target.variable.decimals
+    return np.asarray(low + distances if side == 1 else high - distances)
 
 
 def _common_decimals(decimals: int | None, distance: FloatArray) -> int | None:
@@ -474,9 +437,7 @@ def _heaps(values: FloatArray) -> FloatArray:
     return np.sort(distinct[tall[np.argsort(-counts[tall], kind="stable")][:MAX_HEAPS]])
 
 
-def _states(
-    values: FloatArray, low: FloatArray, high: FloatArray, sizes: FloatArray, heaps: FloatArray
-) -> IntArray:
+def _states(values: FloatArray, ends: FloatArray, sizes: FloatArray, heaps: FloatArray) -> IntArray:
     state = np.zeros(len(values), dtype=np.int64)
     for code, size in enumerate(sizes[1:].tolist(), 1):
         whole = np.rint(values / size)
@@ -485,23 +446,21 @@ def _states(
         index = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
         is_heap = heaps[index] == values
         state[is_heap] = len(sizes) + 2 + index[is_heap]
-    state[values == high] = len(sizes) + 1
-    state[values == low] = len(sizes)
+    state[values == ends[1]] = len(sizes) + 1
+    state[values == ends[0]] = len(sizes)
     return state
 
 
-def _rounded(
-    values: FloatArray, sizes: FloatArray, low: FloatArray, high: FloatArray
-) -> FloatArray:
+def _rounded(values: FloatArray, sizes: FloatArray, ends: FloatArray) -> FloatArray:
     """Round to multiples of sizes between the bounds, if there is one."""
     out = np.array(values)
     rows = np.flatnonzero(sizes > 0)
-    size = sizes[rows]
+    size, (low, high) = sizes[rows], ends[:, rows]
     whole = np.rint(out[rows] / size)
-    whole = np.where(whole * size < low[rows], np.ceil(low[rows] / size - EPS), whole)
-    whole = np.where(whole * size > high[rows], np.floor(high[rows] / size + EPS), whole)
+    whole = np.where(whole * size < low, np.ceil(low / size - EPS), whole)
+    whole = np.where(whole * size > high, np.floor(high / size + EPS), whole)
     # dividing by a whole number gives the exact decimal fraction
     trial = np.where(size < 1, whole / np.rint(1 / np.minimum(size, 1.0)), whole * size)
-    fits = (trial >= low[rows]) & (trial <= high[rows])
+    fits = (trial >= low) & (trial <= high)
     out[rows[fits]] = trial[fits]
     return out

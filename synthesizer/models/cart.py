@@ -10,7 +10,7 @@ import numpy as np
 
 from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
-from synthesizer.models.base import FittedModel, OtherOptions
+from synthesizer.models.base import FittedNeighbourhoods, OtherOptions
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit import trees
 from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
@@ -27,7 +27,7 @@ MAX_RESIDUAL_DRAWS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class FittedCart(FittedModel):
+class FittedCart(FittedNeighbourhoods):
     """A tree with donors in its leaves, or with a leaf regression."""
 
     variable: Variable
@@ -55,10 +55,6 @@ class FittedCart(FittedModel):
         if isinstance(self.leaves, RegressionLeaves):
             raise ValueError("a tree must have no leaf regression")
         return self.leaves.donors
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw a value from the leaf of each row."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a value from the node ``steps`` above the leaf of each row."""

@@ -9,11 +9,12 @@ import numpy as np
 
 from synthesizer.data.options import Strings, options
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Rows, Table, Variable
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import EPS
+from synthesizer.models.kit.regression import numbers_of
 
 MAX_VARIANCE_RATIO = 0.25
 """Largest variance of the difference, as a share of that of the number.
@@ -29,7 +30,7 @@ _AGREE = Variable(name=f"{OWN}agree", kind=Kind.CATEGORICAL, levels=("no", "yes"
 
 
 @dataclass(frozen=True, eq=False)
-class FittedDifference(FittedModel):
+class FittedDifference(FittedNeighbourhoods):
     """A base model of the value, and one of its difference from another variable.
 
     For codes, the second model draws which other variable the code equals, if any; the first is
@@ -46,10 +47,6 @@ class FittedDifference(FittedModel):
     high: float
     """Largest confidential number."""
 
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw the difference and add it to the other value; see `FittedModel.sample`."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
-
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw the difference from a wider neighbourhood, or the number if the other is missing."""
         if self.difference is None:
@@ -65,13 +62,13 @@ class FittedDifference(FittedModel):
             known = np.stack([drawn.data, *(predictors[name].data for name in self.names)])
             return Column(self.variable, known[which, np.arange(len(which))].astype(np.int32))
         other = predictors[self.names[0]]
-        data, rows = _floats(drawn).copy(), np.flatnonzero(other.is_observed)
+        data, rows = numbers_of(drawn).copy(), np.flatnonzero(other.is_observed)
         todo: IntArray = rows
         for _ in range(MAX_TRIES):
             if not len(todo):
                 break
             apart = self.difference.sample_wider(predictors.take(todo), steps=steps, rng=rng)
-            sums = _floats(apart) + _floats(other, todo)
+            sums = numbers_of(apart) + numbers_of(other, todo)
             data[todo] = sums
             todo = todo[(sums < self.low) | (sums > self.high)]
         data[rows] = np.clip(data[rows], self.low, self.high)
@@ -109,10 +106,6 @@ def _with_agreement(predictors: Table, names: Sequence[str]) -> Table:
     first, *others = (predictors[name].data for name in names)
     agree = np.logical_and.reduce([first == other for other in others])
     return predictors.with_column(Column(_AGREE, agree.astype(np.int32)))
-
-
-def _floats(column: Column, rows: Rows = slice(None)) -> FloatArray:
-    return np.asarray(column.data[rows], dtype=np.float64)
 
 
 def _shares_of(column: Column) -> FloatArray:
@@ -170,7 +163,7 @@ class Difference(ConditionalModel):
         rows = np.flatnonzero(predictors[name].is_observed)
         column = Column(
             replace(target.variable, kind=Kind.NUMERIC),
-            _floats(target, rows) - _floats(predictors[name], rows),
+            numbers_of(target, rows) - numbers_of(predictors[name], rows),
         )
         difference = self.base.fit(predictors.take(rows), column, rng=rng)
         low, high = float(target.data.min()), float(target.data.max())
@@ -220,9 +213,9 @@ class Difference(ConditionalModel):
             rows = np.flatnonzero(column.is_observed)
             if len(rows) < max(2, len(target) / 2):
                 continue
-            values = _floats(target, rows)
+            values = numbers_of(target, rows)
             spread = max(float(np.var(values)), EPS)
-            share = float(np.var(values - _floats(column, rows))) / spread
+            share = float(np.var(values - numbers_of(column, rows))) / spread
             if share < best:
                 best, nearest = share, name
         return nearest

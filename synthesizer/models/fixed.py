@@ -14,7 +14,7 @@ from synthesizer.data.options import Finite, options
 from synthesizer.data.relations import rows_off
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.data.values import single_value
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import min_holders_of
 from synthesizer.models.sample import Sample
@@ -207,7 +207,7 @@ def agreement(expression: Expression, predictors: Table, target: Column) -> Bool
 
 
 @dataclass(frozen=True, eq=False)
-class FittedFollows(FittedModel):
+class FittedFollows(FittedNeighbourhoods):
     """The value of each code with a single one, and a model of records with other codes."""
 
     codes: Combinations
@@ -222,10 +222,6 @@ class FittedFollows(FittedModel):
     def __post_init__(self) -> None:
         if len(self.known) != len(self.values) or (np.diff(self.known) <= 0).any():
             raise ValueError("every code needs a value")
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Return the value of each record's code."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Return the value of each record's code; draw it if the code has several."""

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
-from synthesizer.models.base import FittedModel
+from synthesizer.models.base import FittedNeighbourhoods
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding, Response
 from synthesizer.models.kit.trees import (
@@ -25,7 +25,7 @@ from synthesizer.models.kit.trees import (
 
 
 @dataclass(frozen=True, eq=False)
-class FittedEnsemble(FittedModel):
+class FittedEnsemble(FittedNeighbourhoods):
     """Trees over the same encoded predictors, each with all donors in its leaves."""
 
     encoding: Encoding
@@ -39,10 +39,6 @@ class FittedEnsemble(FittedModel):
             raise ValueError("an ensemble must have trees, all of one target")
         for leaves in self.trees:
             check_features(self.encoding, leaves.tree)
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw a tree for each row, then a donor from the row's leaf in it."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor of the node ``steps`` above the leaf."""

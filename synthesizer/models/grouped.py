@@ -9,13 +9,13 @@ import numpy as np
 from synthesizer.data.codes import Combinations
 from synthesizer.data.options import Count, Names, options
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 
 
 @dataclass(frozen=True, eq=False)
-class FittedGrouped(FittedModel):
+class FittedGrouped(FittedNeighbourhoods):
     """A fitted base model for every large group, and one of all rows for the others."""
 
     groups: Combinations
@@ -28,10 +28,6 @@ class FittedGrouped(FittedModel):
     def __post_init__(self) -> None:
         if len(self.known) != len(self.models) or (np.diff(self.known) <= 0).any():
             raise ValueError("every group needs a model")
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw by the model of each row's group."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group, from a wider neighbourhood."""

@@ -180,14 +180,14 @@ def redrawn(
         trial = draw(bad, steps)
         column = column.replaced(bad, trial)
         bad = bad[judge(bad, trial)]
-    if not len(bad):
-        return column, bad
     for _ in range(MAX_POOLS if reserve is None else 1):
-        pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
-        column, bad = _searched(column, bad, pool, judge, rng)
         if not len(bad):
             return column, bad
-    return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
+        pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
+        column, bad = _searched(column, bad, pool, judge, rng)
+    if reserve is None or not len(bad):
+        return column, bad
+    return _searched(column, bad, reserve, judge, rng)
 
 
 def first_allowed(
@@ -386,9 +386,7 @@ def found_structural_zeros(
     pairs = {(names[0], names[1]): chance for names, chance in opened.items() if len(names) == 2}
     yield from _found_pairs(table, pairs, rng)
     triples = {names: _Cells.of(table, names) for names in opened if len(names) == 3}
-    joined: dict[tuple[str, ...], _Cells] = {}
-    if triples:
-        joined = {pair: _Cells.of(table, pair) for pair in pairs}
+    joined = {pair: _Cells.of(table, pair) for pair in pairs if triples}
     for names, cells in triples.items():
         new = cells.of_known_pairs()
         is_open = rng.random(len(new)) < opened[names]
@@ -429,7 +427,7 @@ class _Cells:
         return np.flatnonzero(may)
 
     def leave_some(
-        self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, ...], _Cells]
+        self, cells: IntArray, other: _Cells, pairs: Mapping[tuple[str, str], _Cells]
     ) -> BoolArray:
         """Return the cells for which another triple has a value of its further variable."""
         mine, others = self.combinations.names, other.combinations.names

@@ -10,10 +10,10 @@ import numpy as np
 from synthesizer.data.options import NotNegativeCount, options
 from synthesizer.data.panel.paths import FORMER, PAST
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, FittedNeighbourhoods
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_floats, check_rising
-from synthesizer.models.kit.regression import numeric_column
+from synthesizer.models.kit.regression import numbers_of, numeric_column
 from synthesizer.models.nominal import holders_of
 
 MAX_RATES, MIN_RECORDS_PER_RATE = 1_000, 20
@@ -25,7 +25,7 @@ MAX_DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class FittedPercentage(FittedModel):
+class FittedPercentage(FittedNeighbourhoods):
     """A model of rates, or of the amounts if they have none."""
 
     of: str
@@ -39,17 +39,13 @@ class FittedPercentage(FittedModel):
         if len(self.rates):
             check_rising("rates", self.rates)
 
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw the rate and multiply it by the other number."""
-        return self.sample_wider(predictors, steps=0, rng=rng)
-
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Draw the rate from a wider neighbourhood; see `sample`."""
+        """Draw the rate and multiply it by the other number; see `FittedModel`."""
         if not len(self.rates):
             return self.base.sample_wider(predictors, steps=steps, rng=rng)
         table = _with_rate_before(predictors, self.of, self.rates)
         drawn = self.base.sample_wider(table, steps=steps, rng=rng).data
-        amounts = drawn * np.nan_to_num(_numbers(predictors[self.of]))
+        amounts = drawn * np.nan_to_num(numbers_of(predictors[self.of]))
         return numeric_column(self.variable, np.round(amounts, self.variable.decimals or 0))
 
 
@@ -122,7 +118,7 @@ class Percentage(ConditionalModel):
         self, predictors: Table, target: Column, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Return the rate of each row, and all rates; none if the amounts have none."""
-        other, amounts, none = _numbers(predictors[self.of]), _numbers(target), np.empty(0)
+        other, amounts, none = numbers_of(predictors[self.of]), numbers_of(target), np.empty(0)
         known = _is_factor(other)
         if target.variable.decimals is None or not known.any() or amounts[~known].any():
             return none, none
@@ -180,10 +176,6 @@ def nearest(points: FloatArray, values: FloatArray) -> IntArray:
     return np.asarray(np.searchsorted((points[1:] + points[:-1]) / 2, values))
 
 
-def _numbers(column: Column) -> FloatArray:
-    return np.asarray(column.data, dtype=np.float64)
-
-
 def _is_factor(numbers: FloatArray) -> BoolArray:
     """Return which numbers are neither missing nor 0."""
     return np.asarray(np.nan_to_num(numbers) != 0)
@@ -194,7 +186,7 @@ def _with_rate_before(table: Table, of: str, rates: FloatArray) -> Table:
     before, former = table.get(PAST[0]), table.get(FORMER + of)
     if before is None or former is None:
         return table
-    values, others = _numbers(before).copy(), _numbers(former)
+    values, others = numbers_of(before).copy(), numbers_of(former)
     known = before.is_observed & _is_factor(others)
     values[known] = rates[nearest(rates, values[known] / others[known])]
     return table.with_column(Column(before.variable, values, before.states))

@@ -667,16 +667,14 @@ def scatter(
     up: tuple[float, float],
     title: str,
     description: str,
-    x_label: str,
-    y_label: str,
 ) -> Markup:
-    """Return points (x, y) between the ends of both axes, with a line where y is 0."""
+    """Return residuals at predicted values, between the ends of both axes, and a line at 0."""
     x0, top, wide, high = 80.0, 34.0, 380.0, 260.0
     x = Scale(domain=across, range=(x0, x0 + wide))
     y = Scale(domain=up, range=(top + high, top))
     parts = [
-        axis_bottom(x, top + high, x_label, grid=high),
-        axis_left(y, x0, y_label, grid=wide),
+        axis_bottom(x, top + high, "predicted", grid=high),
+        axis_left(y, x0, "residual", grid=wide),
         line(x0, y.inside(0.0), x0 + wide, y.inside(0.0), class_="line-baseline"),
         *(dot(x.inside(at), y.inside(value), 1.5, "fill-original") for at, value in points),
     ]

@@ -121,15 +121,20 @@ def from_template(name: str, **values: Any) -> Markup:
     return Markup(text.strip())  # noqa: S704 - the template escapes
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("synthesizer.report"),
+def html_templates(package: str) -> Environment:
+    """Return the templates of a package; they escape values and refuse unknown ones."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> Environment:
+    environment = html_templates("synthesizer.report")
     environment.globals |= {"dash": DASH, "glossary": {}}
     environment.filters |= {"kind": lambda block: _KINDS[type(block)], "written": written}
     environment.filters |= {"cells": _cells, "terms": _terms, "slug": slug}

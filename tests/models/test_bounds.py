@@ -167,7 +167,7 @@ def test_sums_of_floats_that_few_hold_are_moved() -> None:
         reach=numbers.reach, numbers=numbers, sides=(), other=other,
     )  # fmt: skip
     ends = np.full(200, values.min()), np.full(200, values.max())
-    moved = fitted._shifted(values, np.zeros(200), *ends, rng)
+    moved = fitted._shifted(values, np.zeros(200), np.stack(ends), rng)
     assert numbers.is_rare(values).mean() > 0.9
     assert not numbers.is_rare(moved).any()
 

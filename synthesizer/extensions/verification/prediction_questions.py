@@ -445,7 +445,7 @@ class ResidualAnswer(Answer):
             title=title,
             svg=scatter(
                 self.points[:_MAX_POINTS], across=self.across, up=self.up, title=title,
-                description=self.words[1], x_label="predicted", y_label="residual",
+                description=self.words[1],
             ),
             reads=WORDS["reads"]["residuals"],
             summary=self.words[1],

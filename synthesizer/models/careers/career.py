@@ -113,7 +113,9 @@ class Career(HistoryModel, CareerOptions):
         absent = _absence(variable)
         states = target.data if variable.is_coded else np.zeros(index.n_rows)
         sequences = index.matrix(states.astype(np.int32), absent)
-        is_once = not self.new_moves and _is_once(sequences < absent)
+        there = sequences < absent
+        entries = there[:, 0] + (there[:, 1:] & ~there[:, :-1]).sum(axis=1)
+        is_once = not self.new_moves and entries.max() == 1 and not there.all()
         is_limited = is_once or any(rule.allowed is not None for rule in rules)
         steps = _steps(rules, absent) if is_limited else None
         n_states = absent + 1 if steps is None else len(steps.allowed)
@@ -164,12 +166,6 @@ class _Steps:
         gap = np.append(self.group, states)[np.where(last_period < 0, states, before)]
         absence = np.where(later, gap, len(self.allowed) - 1)
         return np.where(there, sequences, absence).astype(np.int32)
-
-
-def _is_once(there: BoolArray) -> bool:
-    """Whether no person returns after an absence, given presence by period, shape (n, T)."""
-    comes = there[:, 0] + (there[:, 1:] & ~there[:, :-1]).sum(axis=1)
-    return bool(comes.max() == 1 and not there.all())
 
 
 def _steps(rules: PathRules, states: int) -> _Steps:

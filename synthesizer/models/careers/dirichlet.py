@@ -34,13 +34,6 @@ class Mixture:
     alpha: FloatArray
     """Parameters, > 0; shape (K, G)."""
 
-    def __post_init__(self) -> None:
-        check_alpha(self.alpha)
-        if self.weights.shape != self.alpha.shape[:1]:
-            raise ValueError("a mixture must have one weight for each component")
-        if not ((self.weights > 0).all() and abs(self.weights.sum() - 1) < 1e-6):
-            raise ValueError("weights of components must be positive and sum to 1")
-
 
 def check_alpha(alpha: FloatArray) -> None:
     """Raise ValueError unless parameters are positive numbers, shape (K, G), K and G >= 1."""

@@ -38,7 +38,6 @@ from synthesizer.models.careers.runs import (
     Index,
     Rules,
     Runs,
-    check_sequences,
     fit_rules,
     to_runs,
     to_sequences,
@@ -47,7 +46,6 @@ from synthesizer.models.careers.states import (
     Chain,
     RunsToDraw,
     StateTrees,
-    Transitions,
     fit_chain,
     fit_trees,
 )
@@ -202,8 +200,6 @@ class FittedCareers:
         do not depend on them.
         """
         persons = persons if self.uses_persons else Table([], n)
-        if persons.n_rows != n:
-            raise ModelError(f"persons must have {n} rows, one for each career")
         if self.quota is None or n == 0:
             return self._draw(persons, rng)
         return draw_matched(
@@ -353,19 +349,17 @@ class FittedCareers:
         Every first run has one of the ``feasible`` states.
         """
         runs = replace(runs, state=np.full(len(runs.length), self.n_states, dtype=np.int32))
-        model: Transitions = self.chain if self.trees is None else self.trees
-        spent: FloatArray = np.zeros((runs.n_persons, len(model.frequent)))
+        frequent = (self.trees or self.chain).frequent
+        spent: FloatArray = np.zeros((runs.n_persons, len(frequent)))
         for r in range(int(runs.counts.max(initial=0))):
             rows = np.flatnonzero(runs.counts > r)
             at = runs.first[rows] + r
             query = RunsToDraw(runs, at, spent[rows], persons.take(rows) if r else persons)
-            runs.state[at] = state = self._states(model, query, feasible, rng)
-            spent[rows] += (state[:, None] == model.frequent) * runs.length[at][:, None]
+            runs.state[at] = state = self._states(query, feasible, rng)
+            spent[rows] += (state[:, None] == frequent) * runs.length[at][:, None]
         return to_sequences(runs, self.n_periods)
 
-    def _states(
-        self, model: Transitions, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator
-    ) -> Codes:
+    def _states(self, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
         result = np.empty(len(query.at), dtype=np.int32)
         todo, tries = np.arange(len(result)), 0
@@ -375,7 +369,7 @@ class FittedCareers:
             copies = 1 if steps else max(1, min(MAX_REDRAWS + 1 - tries, MAX_FEW_RUNS // len(todo)))
             tries += copies
             some = query.take(np.repeat(todo, copies))
-            state = model.draw(some, steps=steps, rng=rng)
+            state = (self.trees or self.chain).draw(some, steps=steps, rng=rng)
             allowed = feasible.allows(some.at, state)
             if not query.are_first:
                 allowed &= self.rules.allowed[query.runs.state[some.at - 1], state]
@@ -413,7 +407,7 @@ def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
 
 
 def fit_careers(
-    sequences: npt.ArrayLike,
+    sequences: IntArray,
     n_states: int,
     persons: Table,
     options: CareerOptions,
@@ -438,10 +432,7 @@ def fit_careers(
     >>> drawn.shape, set(map(tuple, drawn.tolist())) <= set(map(tuple, data.tolist()))
     ((4, 5), True)
     """
-    array = check_sequences(sequences, n_states)
-    n = len(array)
-    if persons.n_rows != n:
-        raise ModelError(f"persons must have {n} rows, one for each career")
+    array, n = sequences.astype(np.int32), persons.n_rows
     uses_persons = len(persons) > 0 and options.person_predictors is not False
     people = persons if uses_persons else Table([], n)
     rules = fit_rules(array, n_states, allowed, first_allowed)

@@ -7,7 +7,7 @@ probability is the mass of its cell under a density on the simplex.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -363,11 +363,6 @@ class Group:
     folds: Index
     """Persons of each fold with each pattern, shape (F, P)."""
 
-    def splits(self) -> Iterator[tuple[Index, Index]]:
-        """Yield the counts of patterns of training and holdout persons, each of shape (P,)."""
-        for held in self.folds:
-            yield self.folds.sum(axis=0) - held, held
-
 
 def held_out_groups(runs: Runs, *, rng: np.random.Generator) -> list[Group]:
     """Return persons in folds of about equal size, grouped by their number of runs.
@@ -397,7 +392,8 @@ def held_out_patterns(
         flat = points.masses(np.ones((1, group.patterns.shape[1])))[:, 0]
         for theta in thetas:
             masses = _pattern_masses(group.patterns, points, theta, rng)
-            for fitted, held in group.splits():
+            for held in group.folds:
+                fitted = group.folds.sum(axis=0) - held
                 n = fitted.sum()
                 mass = masses @ (fitted / n) if n else flat
                 values[theta] += log_likelihood(held, mass)

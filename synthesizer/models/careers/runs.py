@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, IntArray
 
 Codes = npt.NDArray[np.int32]
@@ -110,18 +109,6 @@ def to_runs(sequences: npt.ArrayLike) -> Runs:
 def to_sequences(runs: Runs, n_periods: int) -> Codes:
     """Write runs as sequences, shape (n, n_periods): the inverse of `to_runs`."""
     return np.repeat(runs.state, runs.length).reshape(runs.n_persons, n_periods)
-
-
-def check_sequences(sequences: npt.ArrayLike, n_states: int) -> Codes:
-    """Return sequences as int32 codes; raises DataError if they are no codes of states."""
-    array = np.asarray(sequences)
-    if array.ndim != 2 or 0 in array.shape:
-        raise DataError("sequences must have at least one person and one period")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise DataError("sequences must be whole numbers, the codes of states")
-    if array.min() < 0 or array.max() >= n_states:
-        raise DataError(f"codes of states must be from 0 to {n_states - 1}")
-    return array.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,10 +253,7 @@ def fit_rules(
 ) -> Rules:
     """Return the user's rules with the periods in which each state occurs in sequences, (n, T).
 
-    Raises
-    ------
-    ValueError
-        If ``allowed`` is not (A, A) or ``first_allowed`` not (A,); both allow all by default.
+    ``allowed``, (A, A), and ``first_allowed``, (A,), allow all by default.
     """
     n_periods = sequences.shape[1]
     until = np.empty((n_states, n_periods), dtype=np.int32)
@@ -279,10 +263,6 @@ def fit_rules(
         until[:, t] = ends
     shape = (n_states, n_states)
     matrix = np.ones(shape, dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
-    if matrix.shape != shape:
-        raise ValueError(f"allowed (shape {matrix.shape}) must have shape {shape}")
     np.fill_diagonal(matrix, False)
     first = np.ones(n_states, bool) if first_allowed is None else np.array(first_allowed, bool)
-    if first.shape != (n_states,):
-        raise ValueError(f"first_allowed (shape {first.shape}) must have shape ({n_states},)")
     return Rules(until, matrix, first)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -186,17 +185,6 @@ class RunsToDraw:
         return RunsToDraw(self.runs, self.at[rows], self.spent[rows], self.persons.take(rows))
 
 
-class Transitions(Protocol):
-    """A model that draws states of runs."""
-
-    @property
-    def frequent(self) -> Codes:
-        """States whose time so far is a predictor, shape (F,)."""
-
-    def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:
-        """Draw states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,)."""
-
-
 FIRST_LEVELS, NEXT_LEVELS = 3, 5
 
 
@@ -225,7 +213,7 @@ class Chain:
         return np.empty(0, dtype=np.int32)
 
     def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:  # noqa: ARG002
-        """Draw states given the run before; see `Transitions`."""
+        """Draw states given the run before, shape (m,)."""
         table, keys = self._cells(query)
         return table.draw(keys, rng=rng)
 
@@ -319,7 +307,7 @@ class StateTrees:
                 raise ValueError("a tree of careers must have a position for every state")
 
     def draw(self, query: RunsToDraw, *, steps: int, rng: np.random.Generator) -> Codes:
-        """Draw states given the history; see `Transitions`."""
+        """Draw states given the history, from nodes ``steps`` wider than usual, shape (m,)."""
         if query.are_first:
             table = first_predictors(query)
             return self.first.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)

@@ -179,6 +179,11 @@ def observed_column(variable: Variable, values: FloatArray) -> Column:
     return numeric_column(variable, values)
 
 
+def numbers_of(column: Column, rows: Rows = slice(None)) -> FloatArray:
+    """Return codes or numbers of some rows as floats, shape (n,)."""
+    return np.asarray(column.data[rows], dtype=np.float64)
+
+
 def numeric_column(variable: Variable, values: FloatArray) -> Column:
     """Return finite numbers as a column without missing codes."""
     states = np.zeros(len(values), dtype=np.int8) if variable.missing else None
@@ -242,8 +247,6 @@ class Softmax:
         """Draw the number of a class for each row, shape (n,)."""
         uniforms = rng.random(predictors.n_rows)
         out = np.zeros(predictors.n_rows, dtype=np.intp)
-        if self.n_classes == 1:
-            return out
         for rows, matrix in self.design.blocks(predictors):
             steps = np.cumsum(_softmax(matrix @ self.coefficients)[0], axis=1)[:, :-1]
             out[rows] = (uniforms[rows, None] >= steps).sum(axis=1)

@@ -111,10 +111,6 @@ class TreeOptions(DonorModel):
         """Proposed leaf size for higher utility, at most half the present one."""
         return max(1, min(SMALL_LEAF, self.min_leaf or SMALL_LEAF) // 2)
 
-    def leaf_rows(self, n_rows: int) -> int:
-        """Return the smallest number of rows in a leaf if ``n_rows`` are fitted."""
-        return self.min_leaf or int(np.clip(n_rows // 20, *self.leaf_bounds))
-
     @property
     def leaf_bounds(self) -> tuple[int, int]:
         """Range of the smallest number of rows in a leaf if ``min_leaf`` is None."""
@@ -165,15 +161,25 @@ class Tree:
         """Position of the first donor of each node."""
         return np.cumsum(self.sizes) - self.sizes
 
-    @property
+    @cached_property
     def end(self) -> npt.NDArray[np.int64]:
         """Position after the last donor of each node."""
-        return self._ends_and_parents[0]
+        end = np.full(len(self.feature), self.sizes.sum())
+        level = np.zeros(1, dtype=np.intp)
+        while len(level):
+            inner = level[self.feature[level] != LEAF]
+            left_child, right = inner + 1, self.right[inner].astype(np.intp)
+            end[left_child], end[right] = self.start[right], end[inner]
+            level = np.concatenate([left_child, right])
+        return end
 
-    @property
+    @cached_property
     def parent(self) -> npt.NDArray[np.int32]:
         """Parent of each node, -1 for the root."""
-        return self._ends_and_parents[1]
+        parent = np.full(len(self.feature), -1, dtype=np.int32)
+        inner = np.flatnonzero(self.feature != LEAF)
+        parent[inner + 1] = parent[self.right[inner]] = inner
+        return parent
 
     @property
     def n_donors(self) -> int:
@@ -220,20 +226,6 @@ class Tree:
         if self.sizes.sum(dtype=np.float64) > np.iinfo(np.int64).max / 2:
             raise ValueError("leaves of a tree have too many donors")
 
-    @cached_property
-    def _ends_and_parents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Return the end of the range and the parent of every node."""
-        end = np.full(len(self.feature), self.sizes.sum())
-        parent = np.full(len(self.feature), -1, dtype=np.int32)
-        level = np.zeros(1, dtype=np.intp)
-        while len(level):
-            inner = level[self.feature[level] != LEAF]
-            left_child, right = inner + 1, self.right[inner].astype(np.intp)
-            parent[left_child] = parent[right] = inner
-            end[left_child], end[right] = self.start[right], end[inner]
-            level = np.concatenate([left_child, right])
-        return end, parent
-
 
 def grow(
     matrix: Float32Array,
@@ -252,7 +244,7 @@ def grow(
     """
     key, n = int(rng.integers(2**63)), len(response)
     rows = np.arange(n) if rows is None else rows
-    least = model.leaf_rows(len(rows))
+    least = model.min_leaf or int(np.clip(len(rows) // 20, *model.leaf_bounds))
     splits = None
     if len(bins) and len(rows) >= 2 * least and not response.is_constant:
         values, width = response.whole_numbers
@@ -396,9 +388,8 @@ class Leaves:
         """Climb while the parent is too small for the row's uniform number."""
         tree, nodes = self.tree, nodes.copy()
         parents = np.maximum(tree.parent, 0)
-        # rows stay in the root
-        stay = np.where(tree.parent < 0, 1.0, tree.count[parents])
-        stay = np.where(tree.parent < 0, 1.0, stay / (stay + shrinkage))
+        stay = tree.count[parents] / (tree.count[parents] + shrinkage)
+        stay[0] = 1.0  # rows stay in the root
         uniform = rng.random(len(nodes))
         rows = np.flatnonzero(uniform >= stay[nodes])
         while len(rows):

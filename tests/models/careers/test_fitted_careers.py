@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from synthesizer.data.codec import Codec
-from synthesizer.data.errors import DataError, ModelError
+from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.utility.sequences import noise_floor, sequence_distances
@@ -246,13 +246,6 @@ def test_states_that_rules_leave_are_drawn_by_their_odds(odds):
     )
     share = 0.4 if odds[0] else 0.5
     assert np.bincount(drawn) / 4000 == pytest.approx([share, 1 - share], abs=0.03)
-
-
-def test_states_and_persons_must_be_those_of_the_careers():
-    with pytest.raises(DataError, match="from 0 to 1"):
-        fitted_to(careers(1), states=2)
-    with pytest.raises(ModelError, match="5 rows"):
-        draw(fitted_to(careers(1), persons=sex_of(np.arange(300) % 2)), 5, sex_of(np.zeros(4)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -30,7 +30,7 @@ from synthesizer.extensions.verification.server.accounts import Role, require
 from synthesizer.extensions.verification.server.problem_json import handle, problem_of
 from synthesizer.extensions.verification.server.query_form import in_words, yaml_of_query
 from synthesizer.extensions.verification.server.security import roles_of, signed_in
-from synthesizer.report.page import sound_text, style_sheet
+from synthesizer.report.page import html_templates, sound_text, style_sheet
 
 SIGN_IN = "/sign-in"
 
@@ -129,13 +129,7 @@ def _version() -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("synthesizer.extensions.verification.server"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_templates("synthesizer.extensions.verification.server")
     environment.globals["WORDS"] = WORDS
     environment.filters |= {
         "epsilon": epsilon,
