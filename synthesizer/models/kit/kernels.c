@@ -418,11 +418,13 @@ typedef struct {
     const int64_t *ends;
 } Rows;
 
-static double product(const Rows *rows, int64_t row, const double *factors)
+static double product(const Rows *rows, int64_t row, const double *factors, const double *halves)
 {
     double sum = 0.0;
-    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++)
-        sum += rows->numbers[e] * factors[rows->cells[e]];
+    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++) {
+        double number = rows->numbers[e];
+        sum += number * (factors[rows->cells[e]] + number * halves[rows->cells[e]]);
+    }
     return sum;
 }
 
@@ -430,7 +432,8 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                  const int64_t *ends, const int32_t *of_products, const double *much,
                  const int64_t *ends_of_products, int32_t width, int32_t n_features,
                  const double *known, const int64_t *columns, const double *weights,
-                 const double *worth, double *beyond, int64_t *chosen, double *by_person)
+                 const double *worth, double *beyond, int64_t *chosen, const double *halves,
+                 double *by_person)
 {
     const Rows alone = {cells, numbers, ends}, spent = {of_products, much, ends_of_products};
     for (int64_t j = 0; j < n; j++) {
@@ -446,15 +449,19 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                     beyond[columns[at]] += sign * (features[f] * weights[at] * spent.numbers[e]);
                 }
             if (sign > 0) continue; /* the new choice is counted */
-            for (int32_t w = 0; w < width; w++) by_person[w] = 0.0;
+            double *of_person = by_person + width; /* half the squares of all weights */
+            for (int32_t w = 0; w < 2 * width; w++) by_person[w] = 0.0;
             for (int32_t f = 0; f < n_features; f++)
                 for (int32_t w = 0; w < width; w++) {
                     int64_t at = (int64_t)f * width + w;
-                    by_person[w] += features[f] * (weights[at] * beyond[columns[at]]);
+                    double weight = features[f] * weights[at];
+                    by_person[w] += weight * beyond[columns[at]];
+                    of_person[w] += weight * weight / 2;
                 }
             double most = 0.0;
             for (int32_t c = 0; c < k; c++) {
-                double pull = product(&alone, first + c, beyond) + product(&spent, first + c, by_person);
+                double pull = product(&alone, first + c, beyond, halves)
+                              + product(&spent, first + c, by_person, of_person);
                 if (c && worth[first + c] - pull <= most) continue;
                 most = worth[first + c] - pull;
                 chosen[person] = c;
