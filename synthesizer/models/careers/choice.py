@@ -190,12 +190,12 @@ class CareerCounts:
         is_counted = np.flatnonzero(column >= 0)
         row, column = row.take(is_counted), column.take(is_counted)
         value = value.take(is_counted) * self._weights.take(column)
-        entries, width = [(row, column, value)], len(self.cells)
-        for careers_met in met:
-            met_in = np.nonzero(meetings := careers_met(runs))
-            entries.append((met_in[0], met_in[1] + width, meetings[met_in]))
+        width = len(self.cells)
+        for one in met:
+            some, kind = np.nonzero(meetings := one(runs))
+            row, column = np.append(row, some), np.append(column, kind + width)
+            value = np.append(value, meetings[some, kind])
             width += meetings.shape[1]
-        row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))
         weights = np.append(self._weights, 0.0)[columns]  # 0 for the column -1
         return Counted(alone, spent, known, np.maximum(columns, 0), weights)
