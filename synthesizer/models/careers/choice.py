@@ -101,14 +101,6 @@ class Counted:
         alone.data *= scale[alone.indices]
         return replace(self, alone=alone, weights=self.weights * scale[self.columns])
 
-    @property
-    def squared(self) -> Counted:
-        """The squares of all counts."""
-        alone, spent, known, weights = (
-            part**2 for part in (self.alone, self.spent, self.known, self.weights)
-        )
-        return Counted(alone, spent, known, self.columns, weights)
-
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Return the product of each row with the coefficients of all columns, (n * K,)."""
         by_person = self.known @ (self.weights * coefficients[self.columns])
@@ -198,13 +190,12 @@ class CareerCounts:
         is_counted = np.flatnonzero(column >= 0)
         row, column = row.take(is_counted), column.take(is_counted)
         value = value.take(is_counted) * self._weights.take(column)
-        entries: list[tuple[npt.NDArray[Any], ...]] = [(row, column, value)]
         width = len(self.cells)
-        for careers_met in met:
-            met_in = np.nonzero(meetings := careers_met(runs))
-            entries.append((met_in[0], met_in[1] + width, meetings[met_in]))
+        for one in met:
+            some, kind = np.nonzero(meetings := one(runs))
+            row, column = np.append(row, some), np.append(column, kind + width)
+            value = np.append(value, meetings[some, kind])
             width += meetings.shape[1]
-        row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))
         weights = np.append(self._weights, 0.0)[columns]  # 0 for the column -1
         return Counted(alone, spent, known, np.maximum(columns, 0), weights)
@@ -398,12 +389,11 @@ class Choice:
         scale = np.full(len(self.means), math.sqrt(PULL / max(n, MIN_SCALE_PERSONS)))
         scale[len(self.counts.cells) :] *= MEETING_WEIGHT
         values = values.scaled(scale)
-        squares = values.squared.scores(np.ones(len(scale))).reshape(n, k)
         is_chosen = np.zeros(n * k)
         is_chosen[np.arange(n) * k + best] = 1.0
         beyond = values.sums(is_chosen) - n * self.means * scale
         for _ in range(N_SWEEPS):
-            worth = odds - squares / 2 + rng.gumbel(size=(n, k))
+            worth = odds + rng.gumbel(size=(n, k))
             choose_rows(rng.permutation(n), values, worth, beyond, best)
         return np.asarray(np.arange(n) * k + best)
 

@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 4; }
+int32_t kernels_version(void) { return 5; }
 
 /* ---- Trees ---- */
 
@@ -54,20 +54,19 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* Count a row, and add its class or its numbers. */
+static inline void add_row(const Data *d, int64_t row, int64_t *cell)
+{
+    cell[0]++;
+    if (d->classes) cell[1 + d->classes[row]]++;
+    else for (int32_t k = 0; k < d->width; k++) cell[1 + k] += d->response[row * d->width + k];
+}
+
 /* Add the rows of a node to the table of one feature: per bin a count, then the sums. */
 static void fill(const Data *d, int32_t feature, const int32_t *rows, int64_t n, int64_t *table)
 {
     const uint16_t *bins = d->bins[feature];
-    const int32_t stride = d->stride, width = d->width;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t row = rows[i], *cell = table + (int64_t)bins[row] * stride;
-        cell[0]++;
-        if (d->classes) {
-            cell[1 + d->classes[row]]++;
-        } else {
-            for (int32_t k = 0; k < width; k++) cell[1 + k] += d->response[row * width + k];
-        }
-    }
+    for (int64_t i = 0; i < n; i++) add_row(d, rows[i], table + (int64_t)bins[rows[i]] * d->stride);
 }
 
 static int64_t *filled(const Data *d, const int32_t *rows, int64_t n, int64_t *table)
@@ -100,15 +99,7 @@ static double score_of_rest(const int64_t *total, const int64_t *sums, int32_t w
 static void add_up(const Data *d, const int32_t *rows, int64_t n)
 {
     memset(d->total, 0, d->stride * sizeof(int64_t));
-    d->total[0] = n;
-    for (int64_t i = 0; i < n; i++) {
-        if (d->classes) {
-            d->total[1 + d->classes[rows[i]]]++;
-        } else {
-            for (int32_t k = 0; k < d->width; k++)
-                d->total[1 + k] += d->response[(int64_t)rows[i] * d->width + k];
-        }
-    }
+    for (int64_t i = 0; i < n; i++) add_row(d, rows[i], d->total);
 }
 
 /* Improve the best split by one feature; total has the count and the sums of the node. */
@@ -401,11 +392,13 @@ typedef struct {
     const int64_t *ends;
 } Rows;
 
-static double product(const Rows *rows, int64_t row, const double *factors)
+static double product(const Rows *rows, int64_t row, const double *factors, const double *halves)
 {
     double sum = 0.0;
-    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++)
-        sum += rows->numbers[e] * factors[rows->cells[e]];
+    for (int64_t e = rows->ends[row]; e < rows->ends[row + 1]; e++) {
+        double number = rows->numbers[e];
+        sum += number * (factors[rows->cells[e]] + number * halves[rows->cells[e]]);
+    }
     return sum;
 }
 
@@ -413,7 +406,8 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                  const int64_t *ends, const int32_t *of_products, const double *much,
                  const int64_t *ends_of_products, int32_t width, int32_t n_features,
                  const double *known, const int64_t *columns, const double *weights,
-                 const double *worth, double *beyond, int64_t *chosen, double *by_person)
+                 const double *worth, double *beyond, int64_t *chosen, const double *halves,
+                 double *by_person)
 {
     const Rows alone = {cells, numbers, ends}, spent = {of_products, much, ends_of_products};
     for (int64_t j = 0; j < n; j++) {
@@ -429,15 +423,19 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
                     beyond[columns[at]] += sign * (features[f] * weights[at] * spent.numbers[e]);
                 }
             if (sign > 0) continue; /* the new choice is counted */
-            for (int32_t w = 0; w < width; w++) by_person[w] = 0.0;
+            double *of_person = by_person + width; /* half the squares of all weights */
+            for (int32_t w = 0; w < 2 * width; w++) by_person[w] = 0.0;
             for (int32_t f = 0; f < n_features; f++)
                 for (int32_t w = 0; w < width; w++) {
                     int64_t at = (int64_t)f * width + w;
-                    by_person[w] += features[f] * (weights[at] * beyond[columns[at]]);
+                    double weight = features[f] * weights[at];
+                    by_person[w] += weight * beyond[columns[at]];
+                    of_person[w] += weight * weight / 2;
                 }
             double most = 0.0;
             for (int32_t c = 0; c < k; c++) {
-                double pull = product(&alone, first + c, beyond) + product(&spent, first + c, by_person);
+                double pull = product(&alone, first + c, beyond, halves)
+                              + product(&spent, first + c, by_person, of_person);
                 if (c && worth[first + c] - pull <= most) continue;
                 most = worth[first + c] - pull;
                 chosen[person] = c;

@@ -427,36 +427,43 @@ def choose_rows(
 ) -> None:
     """Let persons choose one of their k rows again, one after the other; updates ``chosen``.
 
-    They take the row with the most ``worth``, (n, k), less its product with ``beyond``, (q,), the
-    sum of all other chosen rows. ``rows`` are counts; see `careers.choice.Counted`.
+    They take the row with the most ``worth``, (n, k), less half the square of the sum of all chosen
+    rows. ``beyond``, (q,), is this sum, less what is sought. ``rows`` are counts; see
+    `careers.choice.Counted`.
     """
     k, (n_features, width) = worth.shape[1], rows.columns.shape
     sides = [
         (part.indices.astype(np.int32), part.data, part.indptr.astype(np.int64))
         for part in (rows.alone, rows.spent)
     ]
-    columns, weights = rows.columns.astype(np.int64), rows.weights
-    known, by_person = np.ascontiguousarray(rows.known), np.empty(width)
+    known, columns = np.ascontiguousarray(rows.known), rows.columns.astype(np.int64)
+    halves, by_person = np.full(len(beyond), 0.5), np.empty(2 * width)
     if LIBRARY is not None:
         of_rows = [_pointer(array) for side in sides for array in side]
+        more = known, columns, rows.weights, worth, beyond, chosen, halves, by_person
         LIBRARY.choose_rows(
             _pointer(order), ctypes.c_int64(len(order)), k, *of_rows, width, n_features,
-            *map(_pointer, (known, columns, weights, worth, beyond, chosen, by_person)),
+            *map(_pointer, more),
         )  # fmt: skip
         return
     for i in order.tolist():
+        weights = known[i][:, None] * rows.weights
         for sign in (-1, 1):
             for (cells, numbers, ends), is_product in zip(sides, (False, True), strict=True):
                 mine = slice(ends[i * k + chosen[i]], ends[i * k + chosen[i] + 1])
-                added, at = sign * numbers[mine], cells[mine]
+                added, at = numbers[mine], cells[mine]
                 if is_product:
-                    added, at = known[i][:, None] * weights[:, at] * added, columns[:, at]
-                np.add.at(beyond, at, added)
-            if sign < 0:
-                by_person = (known[i][:, None] * (weights * beyond[columns])).sum(axis=0)
-                pull = np.zeros(k)
-                for (cells, numbers, ends), factors in zip(sides, (beyond, by_person), strict=True):
-                    its = slice(ends[i * k], ends[i * k + k])
-                    owner = np.repeat(np.arange(k), np.diff(ends[i * k : i * k + k + 1]))
-                    pull += np.bincount(owner, numbers[its] * factors[cells[its]], k)
-                chosen[i] = (worth[i] - pull).argmax()
+                    added, at = weights[:, at] * added, columns[:, at]
+                np.add.at(beyond, at, sign * added)
+            if sign > 0:
+                continue
+            products = (weights * beyond[columns]).sum(axis=0), (weights**2 / 2).sum(axis=0)
+            pull = np.zeros(k)
+            for (cells, numbers, ends), (factors, half) in zip(
+                sides, ((beyond, halves), products), strict=True
+            ):
+                its = slice(ends[i * k], ends[i * k + k])
+                owner = np.repeat(np.arange(k), np.diff(ends[i * k : i * k + k + 1]))
+                number, cell = numbers[its], cells[its]
+                pull += np.bincount(owner, number * (factors[cell] + number * half[cell]), k)
+            chosen[i] = (worth[i] - pull).argmax()

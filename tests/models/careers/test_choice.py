@@ -255,7 +255,7 @@ def test_few_persons_have_no_choice():
 
 
 def test_choices_are_the_same_without_a_compiler(monkeypatch):
-    if not kernels.is_compiled():
+    if kernels.LIBRARY is None:
         pytest.skip("no compiler")
     data, codes = late_and_early(300, 1)
     drawn = [drawn_of(CareerOptions(candidates=8), data, sex(codes))]

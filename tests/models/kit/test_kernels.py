@@ -218,6 +218,24 @@ def test_balanced_choices_are_the_same_without_a_compiler(both):
     assert one[0][:50].min() > 0
 
 
+def test_sums_of_table_rows_are_those_of_slow_code(both):
+    rng = np.random.default_rng(4)
+    table, weights = rng.normal(size=(30, 5)).astype("f4"), rng.normal(size=700).astype("f4")
+    positions = rng.integers(-1, 30, size=(4, 700)).astype(np.int32)
+
+    def call():
+        out = np.zeros((700, 5), dtype=np.float32)
+        kernels.add_rows(out, table, positions, {2: weights})
+        return out
+
+    one, other = both(call)
+    assert (one == other).all()
+    factors = [np.where(row >= 0, 1, 0) for row in positions]
+    factors[2] = factors[2] * weights
+    slow = sum(f[:, None] * table[row] for f, row in zip(factors, positions, strict=True))
+    np.testing.assert_allclose(one, slow, atol=1e-5)
+
+
 def test_data_out_of_range_are_refused():
     bins, n_bins, response, width, rows = example(0)
     for wrong in (
