@@ -167,7 +167,7 @@ def program_cost(command: Sequence[str], folder: str | Path = ".") -> dict[str, 
     limits = f'ulimit -S -t {CPU_LIMIT}; ulimit -d {MEMORY_LIMIT * 2**20}; exec "$@"'
     done = subprocess.run(
         ["sh", "-c", limits, "sh", *command],
-        cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode in (0, 3):
