@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 Rows = Iterator[Row]
-UNITS = {"%", "1/1000", "GB", "SE", "s"}
+UNITS = {"%", "1/1000", "GB", "SE", "min", "s", "us"}
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ def original(data: Path, name: str, n_rows: int | None = None) -> Iterator[Path]
         if column in NUMERIC:
             values = pd.to_numeric(frame[column].replace("N", None))
             if n_rows is not None:
-                values *= rng.normal(1, 0.02, n_rows)
-            frame[column] = values.round(int((values % 1 > 0).any() and n_rows is None))
+                values = (values * rng.normal(1, 0.02, n_rows)).round()
+            frame[column] = values
         else:
             frame[column] = "c" + frame[column]
     with TemporaryDirectory() as folder:
@@ -214,8 +214,8 @@ def panel_cost(persons: int, drawn: int) -> Cost:
     return {
         "fit in s": middle - begin,
         "draw in s": taken,
-        "draw of a value, us": 1e6 * taken / values,
-        "draw of 3,511,824 persons by two cores, computed, minutes": minutes,
+        "draw of a value in us": 1e6 * taken / values,
+        f"draw of {FEDERAL_PERSONS:,} persons by two cores, computed in min": minutes,
         "peak in GB": peak_gb(),
     }
 
