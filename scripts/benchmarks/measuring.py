@@ -147,9 +147,7 @@ SDV = (
 )
 SDV_PYTHON = os.environ.get("SDV_PYTHON", sys.executable)
 PROGRAMS = {
-    "synthesizer, plain trees": _in_python(
-        SYNTHESIZER.format(", models={'cart': {'leaf_regression': False}}")
-    ),
+    "synthesizer, plain trees": _in_python(SYNTHESIZER.format(f", models={PLAIN['models']}")),
     "synthesizer": _in_python(SYNTHESIZER.format("")),
     "synthpop-py": _in_python(
         "from synthpop import Synthesiser; model = Synthesiser(random_seed=seed); "
