@@ -2,7 +2,7 @@
 """Run benchmarks from the table of jobs; print their figures and write them as CSV.
 
     python scripts/benchmark.py --list                        # every job with its settings
-    python scripts/benchmark.py speed.fit speed.wide --data DIR --out results.csv
+    python scripts/benchmark.py speed.synthesis --data DIR --out results.csv
     python scripts/benchmark.py careers --data DIR            # all jobs of a subject
     python scripts/benchmark.py verdict.planted --set file=DIR/ma2019.csv --set draws=5
 

@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 """Runs what a page of the documentation shows, and puts the output and the pictures into it.
 
-    python scripts/fill_pages.py            # docs/tutorial.md and docs/images/*.png
+    python scripts/fill_pages.py            # docs/tutorial.md, docs/images/*.png, and what follows
+    python scripts/fill_pages.py speed      # docs/speed.txt and docs/images/speed.svg
 
 A block ``console`` holds commands behind ``$`` and what they print. A block ``yaml`` that begins
 with "in NAME.yaml" is put into that file. The tests run the same blocks and compare
-(`tests/test_doc_blocks.py`). Pictures need Chromium and selenium.
+(`tests/test_doc_blocks.py`). Pictures need Chromium and selenium. The tables and the chart of speed
+are made from docs/speed.csv, which `scripts/benchmark.py speed` writes.
 """
 
 from __future__ import annotations
 
+import csv
+import math
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,7 +146,87 @@ def draw(folder: Path) -> None:
             print(target.relative_to(ROOT), target.stat().st_size)
 
 
+FIGURES = DOCS / "speed.csv"
+CHARTED, CHART_FILE, CHART_FIGURE = "speed.synthesis", "ma2019, ", "whole"
+Rows = Sequence[dict[str, str]]
+
+
+def measured(path: Path = FIGURES) -> Rows:
+    """Return the rows that the benchmark wrote."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def short(value: str) -> str:
+    """Return a number with two digits, and other text as it is."""
+    try:
+        return f"{float(f'{float(value):.2g}'):,.10g}"
+    except ValueError:
+        return value
+
+
+def speed_tables(rows: Rows) -> str:
+    """Return a table for each job, a row for each case, and where they were measured."""
+    parts = []
+    for job in dict.fromkeys(row["job"] for row in rows):
+        cells: dict[str, dict[str, str]] = {}
+        for row in rows:
+            if row["job"] == job:
+                name = f"{row['figure']}, {row['unit']}" if row["unit"] else row["figure"]
+                cells.setdefault(row["case"], {})[name] = short(row["value"])
+        heads = list(dict.fromkeys(name for case in cells.values() for name in case))
+        lines = [[f"`{job}`", *heads], ["---"] * (1 + len(heads))]
+        lines += [[case, *(each.get(name, "") for name in heads)] for case, each in cells.items()]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    about = dict.fromkeys(f"{r['commit']} ({r['machine']}, Python {r['python']})" for r in rows)
+    return "\n\n".join([*parts, f"Measured at commit {'; '.join(about)}."]) + "\n"
+
+
+def speed_chart(rows: Rows) -> str:
+    """Return bars of the seconds of each program with one file, on a logarithmic axis."""
+    from synthesizer.report.charts import LogScale, el, line, svg, text
+
+    seconds = {
+        row["case"].removeprefix(CHART_FILE): float(row["value"])
+        for row in rows
+        if (row["job"], row["figure"]) == (CHARTED, CHART_FIGURE)
+        and row["case"].startswith(CHART_FILE)
+        and row["value"][0].isdigit()
+    }
+    ends = math.floor(math.log10(min(seconds.values()))), math.log10(max(seconds.values()))
+    scale = LogScale((10.0 ** ends[0], 10.0 ** math.ceil(ends[1])), (190, 650))
+    bottom = 16 + 30 * len(seconds)
+    parts = [el("rect", {"width": 720, "height": bottom + 44, "fill": "#fff"})]
+    for value in scale.ticks():
+        x = scale(value)
+        parts.append(line(x, 10, x, bottom, stroke="#ccc"))
+        parts.append(text(x, bottom + 16, f"{value:g}", text_anchor="middle"))
+    label = "seconds of CPU, logarithmic"
+    parts.append(text(420, bottom + 36, label, text_anchor="middle"))
+    for number, (name, value) in enumerate(sorted(seconds.items(), key=lambda item: item[1])):
+        y, end = 16 + 30 * number, scale(value)
+        fill = "#2a6f97" if name.startswith("synthesizer") else "#999"
+        parts.append(line(190, y + 10, end, y + 10, stroke=fill, stroke_width=20))
+        parts.append(text(182, y + 15, name, text_anchor="end"))
+        parts.append(text(end + 6, y + 15, short(str(value))))
+    title = "Seconds of CPU of one synthesis by each program"
+    words = "; ".join(f"{name}: {short(str(value))}" for name, value in seconds.items())
+    made = str(svg(720, bottom + 44, *parts, title=title, description=words))
+    look = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="13"'
+    return made.replace("<svg", f"<svg {look}", 1) + "\n"
+
+
+def fill_speed() -> None:
+    """Write the tables and the chart of speed."""
+    rows = measured()
+    FIGURES.with_suffix(".txt").write_text(speed_tables(rows), encoding="utf-8")
+    (DOCS / "images" / "speed.svg").write_text(speed_chart(rows), encoding="utf-8")
+
+
 if __name__ == "__main__":
+    fill_speed()
+    if sys.argv[1:] == ["speed"]:
+        sys.exit()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as name:
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), Path(name)), encoding="utf-8")

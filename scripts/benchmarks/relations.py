@@ -1,10 +1,9 @@
-"""What a synthesis keeps of rules and relations: households, inequalities, times to an event.
+"""What a synthesis keeps of rules and relations: households, times to an event.
 
 `households` are those of the U.S. census that the package ``activitysim`` ships: San Francisco, of
 2000 (``activitysim/examples/prototype_mtc/data``), and Detroit, of 2010 and later
 (``production_semcog/data``). Persons in group quarters are left out, and a household that is there
-several times is taken once (docs/surveys.md). `inequalities` are those of docs/panels.md,
-`survival` that of docs/verdict.md.
+several times is taken once (docs/surveys.md). `survival` is that of docs/verdict.md.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from measuring import Row, Rows, job, rows_of
-from scipy.stats import ks_2samp
 
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_KEY
@@ -165,37 +163,6 @@ def households(folder: Path, repeats: int = 20, seeds: int = 5, seed: int = 101)
         yield from rows_of(
             f"sizes, {label}", {f"{n} persons": sizes[n] for n in sorted(sizes.index)}
         )
-
-
-# Inequalities.
-
-
-@job(seeds=1, n=300)
-def inequalities(seeds: int = 5, n: int = 2_000) -> Rows:
-    """Draw a <= b <= c, whose distances are far smaller than the spread of the numbers.
-
-    The p-values, of distances and of margins, are the smallest of all seeds; the means are those of
-    the first.
-    """
-    rules = (("a", "b"), ("b", "c"))
-    p_values: dict[str, list[float]] = {"distances": [], "margins": []}
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        a, distances = rng.normal(size=n), rng.exponential((0.05, 0.1), (n, 2)).cumsum(axis=1)
-        columns = {"x": a + rng.normal(size=n), "a": a}
-        original = pd.DataFrame(columns).assign(b=a + distances[:, 0], c=a + distances[:, 1])
-        chain = Synthesizer(seed=seed, m=1, rules=[f"{low} <= {high}" for low, high in rules])
-        (made,) = chain.fit(original).generate()
-        for low, high in rules:
-            real, synthetic = (d[high] - d[low] for d in (original, made))
-            p_values["distances"].append(ks_2samp(real, synthetic, method="asymp").pvalue)
-            if not seed:
-                mean, holds = float(synthetic.mean()), not (synthetic < -1e-9).any()
-                yield Row("synthesis", f"mean of {high} - {low}", mean, holds=holds)
-                yield Row("original", f"mean of {high} - {low}", float(real.mean()))
-        both = [ks_2samp(original[name], made[name], method="asymp") for name in "abc"]
-        p_values["margins"] += [float(test.pvalue) for test in both]
-    yield from rows_of("synthesis", {f"p, {name}": min(all_) for name, all_ in p_values.items()})
 
 
 # Times to an event: files like the assay of free light chains of 7,874 persons (Dispenzieri et al.

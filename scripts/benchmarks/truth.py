@@ -31,8 +31,6 @@ memory       share of records nearer to A than to B; mean CAP of A less that of 
 attacks      singling out by one column and by four, inference of the target: success on A beyond
              that on B, and the share of splits whose 95 % interval reaches down to 0.
 whole        the first two parts of a synthesis of the whole file, against it.
-speed        seconds of fit and generate, m = 1, of the whole file, over those of ``plain``: the
-             least of three, taken in turn, on one core.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ import pandas as pd
 import yaml
 from corpus import corpus, name_of
 from joblib import Parallel, delayed
-from measuring import Row, Rows, job, rows_of
+from measuring import PROGRAMS, Row, Rows, job, rows_of
 from sklearn.ensemble import RandomForestClassifier
 from statsmodels import datasets
 
@@ -83,33 +81,15 @@ from synthesizer.measures.utility.unseen import unseen
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
 
+PEERS = ("R synthpop", "synthpop-py")
 SETTINGS: dict[str, Any] = {
     "default": {},
     "plain": {"cart": {"leaf_regression": False}},
     "regression": {"cart": {"leaf_regression": True}},
     "leaf5": {"cart": {"min_leaf": 5, "leaf_regression": False}},
     "fresh": None,
-    "R synthpop": {"peer": "R synthpop"},
-    "synthpop-py": {"peer": "synthpop-py"},
+    **{name: {"peer": name} for name in PEERS},
 }
-PEERS = {
-    "R synthpop": [
-        "Rscript",
-        "-e",
-        "a <- commandArgs(TRUE); library(synthpop);"
-        "d <- read.csv(a[1], stringsAsFactors = TRUE, check.names = FALSE);"
-        "s <- syn(d, seed = as.integer(a[3]), print.flag = FALSE, maxfaclevels = 500);"
-        "write.csv(s$syn, a[2], row.names = FALSE, na = '')",
-    ],
-    "synthpop-py": [
-        sys.executable,
-        "-c",
-        "import sys; import pandas as pd; from synthpop import Synthesiser;"
-        "s = Synthesiser(random_seed=int(sys.argv[3])); s.fit(pd.read_csv(sys.argv[1]));"
-        "s.generate().to_csv(sys.argv[2], index=False)",
-    ],
-}
-"""Commands of other programs; they get the original, the result and a seed."""
 CHOSEN_FILES = ("ggplot2/diamonds", "Ecdat/MedExp")
 QUOTED_FILES = (
     "AER/HealthInsurance",
@@ -194,7 +174,7 @@ def of_peer(plan: Plan, table: Table, peer: str, seed: int) -> Table:
     with TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("original.csv", "made.csv")]
         to_frame(table, plan.data.layout).to_csv(paths[0], index=False)
-        subprocess.run([*PEERS[peer], *paths, str(seed)], check=True, capture_output=True)
+        subprocess.run([*PROGRAMS[peer], *paths, str(seed)], check=True, capture_output=True)
         return encode_like(read_path(Path(paths[1])), plan.table.schema, new_codes=5)
 
 
@@ -444,7 +424,7 @@ PARTS: dict[str, Callable[[Case], Figures]] = {
 }
 
 
-EVERY = (*PARTS, "whole", "speed")
+EVERY = (*PARTS, "whole")
 """All parts, in their order."""
 
 
@@ -476,24 +456,6 @@ def split_figures(
                 f"whole file: {k.replace(' against A', '')}": v for k, v in added.items()
             }
     return figures
-
-
-def timed(name: str, folder: Path, settings: Settings, repeats: int = 3) -> dict[str, Figures]:
-    """Return seconds of the whole file, and their ratio to the setting ``plain``."""
-    plans = {s: planned(name, folder, o) for s, o in settings.items() if o is not None}
-    best = dict.fromkeys(plans, np.inf)
-    for repeat in range(repeats):
-        for setting, plan in plans.items():
-            start = perf_counter()
-            synthesise(plan, plan.table, repeat, 1)
-            best[setting] = min(best[setting], perf_counter() - start)
-    return {
-        setting: {
-            "whole file in s": taken,
-            **({"time over plain": taken / best["plain"]} if "plain" in best else {}),
-        }
-        for setting, taken in best.items()
-    }
 
 
 # --- coverage
@@ -647,13 +609,11 @@ def parts(
         planned(name, data)  # read once, before the work is divided
         work = (delayed(split_figures)(name, data, chosen, seed + n, only) for n in range(splits))
         results = summary(Parallel(n_jobs=workers, backend="multiprocessing")(work))
-        times = timed(name, data, chosen) if "speed" in only else {}
         for setting, spreads in results.items():
             for figure, (mean, error) in spreads.items():
                 yield Row(f"{name}, {setting}", figure, mean)
                 if error is not None:
                     yield Row(f"{name}, {setting}", f"{figure}: standard error", error)
-            yield from rows_of(f"{name}, {setting}", times.get(setting, {}))
 
 
 @job(splits=1, files=["fair"], settings=["plain", "fresh"])
