@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final
@@ -216,15 +216,13 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
     for names in (*_SCALES, *_CALENDARS):
-        if len(names) < len(words):
-            continue  # two words would have one position
-        ranks = [_position(word, names) for word in words]
-        if None not in ranks and len(set(ranks)) == len(ranks):
+        ranks = [_position(word, names) for word in words[: len(names) + 1]]
+        if None not in ranks and len(set(ranks)) == len(words):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
     return None
 
 
-def _position(word: str, names: Mapping[str, int] | Sequence[str]) -> int | None:
+def _position(word: str, names: Collection[str]) -> int | None:
     """Return the position of a name that may be abbreviated; None if none or several match."""
     if isinstance(names, Mapping):
         return names.get(word)
