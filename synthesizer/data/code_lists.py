@@ -216,10 +216,8 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
     for names in (*_SCALES, *_CALENDARS):
-        if len(names) < len(words):
-            continue  # two words would have one position
-        ranks = [_position(word, names) for word in words]
-        if None not in ranks and len(set(ranks)) == len(ranks):
+        ranks = [_position(word, names) for word in words[: len(names) + 1]]
+        if None not in ranks and len(set(ranks)) == len(words):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
     return None
 

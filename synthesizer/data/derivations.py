@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -268,10 +267,9 @@ def numbers_of(column: Column) -> FloatArray | None:
         return None
     if not column.is_coded:
         return np.where(column.is_observed, column.data, np.nan)
-    levels = column.variable.levels
-    spelled = [*takewhile(lambda number: not math.isnan(number), map(label_number, levels))]
-    if not levels or len(spelled) < len(levels):
+    if not (levels := column.variable.levels) or any(map(math.isnan, map(label_number, levels))):
         return None
+    spelled = [label_number(label) for label in levels]
     return np.append(spelled, np.full(len(column.variable.missing), np.nan))[column.data]
 
 

@@ -561,17 +561,15 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
     associations = Associations.of(table, tuple(names), rng)
 
-    def chosen(step: Step, most: int) -> tuple[str, ...]:
+    def narrowed(step: Step) -> Step:
+        if step.max_predictors is None:
+            return step
         needed = {name for model in step.model.with_bases() for name in model.needs}
         needed.update(() if step.bounds is None else step.bounds.names)
-        return associations.closest(step.variable, step.predictors, most, needed)
+        chosen = associations.closest(step.variable, step.predictors, step.max_predictors, needed)
+        return replace(step, predictors=chosen)
 
-    return tuple(
-        step
-        if step.max_predictors is None
-        else replace(step, predictors=chosen(step, step.max_predictors))
-        for step in steps
-    )
+    return tuple(map(narrowed, steps))
 
 
 def _width(column: Column) -> int:

@@ -144,10 +144,8 @@ def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> 
     )
     listed = Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
     featured = list(_featured(record, utility, rows))
-    if any(isinstance(block, Gap) for block in featured):
-        yield from featured
-    else:
-        yield Fold("Tables of the worst pairs", featured)
+    has_gap = any(isinstance(block, Gap) for block in featured)
+    yield from featured if has_gap else [Fold("Tables of the worst pairs", featured)]
     most = f"The {_MAX_ROWS} worst of {len(rows):,} pairs"
     title = most if len(rows) > _MAX_ROWS else f"All {plural(len(rows), 'pair')}"
     yield Fold(title, [listed, _tests(utility, rows, "pair")])

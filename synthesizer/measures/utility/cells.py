@@ -299,10 +299,8 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
 
 def _cells(pairs: Sequence[GroupedPair]) -> Cells:
     cells, o, s = _occurring(pairs)
-    associations, times = _NONE, None
-    if len(pairs) == 2:
-        at = np.divmod(cells, pairs[1].size)
-        associations = cramers_v(o, *at), cramers_v(s, *at)
+    at, times = np.divmod(cells, pairs[-1].size), None
+    associations = (cramers_v(o, *at), cramers_v(s, *at)) if len(pairs) == 2 else _NONE
     if _is_sparse(pairs):
         most = s.max() + 1
         both, times = np.unique(o * most + s, return_counts=True)

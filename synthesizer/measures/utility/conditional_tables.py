@@ -202,11 +202,9 @@ def conditional_s(of_original: FloatArray, of_synthetic: FloatArray) -> float:
 
 def _third(codes: dict[str, Codes], pair: tuple[str, str]) -> str | None:
     """Return the variable whose smaller association with one of a pair is the largest."""
-    whole = {name: part.astype(np.int64) for name, part in codes.items()}
-    n_codes = 1 + max(int(part.max()) for part in whole.values())
     strengths = {
-        name: min(cramers_v(other, whole[one], n_codes) or 0.0 for one in pair)
-        for name, other in whole.items()
+        name: min(cramers_v(other, codes[one]) or 0.0 for one in pair)
+        for name, other in codes.items()
         if name not in pair
     }
     return max(strengths, key=lambda name: strengths[name], default=None)

@@ -196,7 +196,7 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
     before = now - 1
     if column.is_coded:
         codes = np.asarray(column.data, dtype=np.int64)
-        return cramers_v(codes[before], codes[now], column.variable.n_codes)
+        return cramers_v(codes[before], codes[now])
     observed = column.is_observed
     both = observed[now] & observed[before]
     numbers = np.asarray(column.data, dtype=np.float64)
@@ -212,20 +212,17 @@ def steps_of(index: PanelIndex, column: Column) -> list[tuple[str, str]]:
     return [(labels[before], labels[after]) for before, after in zip(*codes, strict=True)]
 
 
-def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
+def cramers_v(one: IntArray, other: IntArray) -> float | None:
     """Return Cramer's V of two codes, without bias correction; None if one is constant.
 
-    Codes are in [0, n_codes), shapes (r,). Source: Cramer (1946), Mathematical Methods of
-    Statistics, 21.9.
+    Codes have shape (r,). Source: Cramer (1946), Mathematical Methods of Statistics, 21.9.
     """
-    n = len(one)
-    rows = np.bincount(one, minlength=n_codes)
-    columns = np.bincount(other, minlength=n_codes)
+    n, rows, columns = len(one), np.bincount(one), np.bincount(other)
     smaller = min(int((rows > 0).sum()), int((columns > 0).sum()))
     if smaller < 2:
         return None
-    cells, counts = np.unique(one * n_codes + other, return_counts=True)
-    expected = rows[cells // n_codes] / n * columns[cells % n_codes]
+    cells, counts = np.unique(one * np.int64(len(columns)) + other, return_counts=True)
+    expected = rows[cells // len(columns)] / n * columns[cells % len(columns)]
     square = float((counts / expected * (counts / n)).sum()) - 1  # chi-square over n
     return float(np.sqrt(min(max(square / (smaller - 1), 0.0), 1.0)))
 

@@ -257,6 +257,38 @@ class TargetMoments:
         return cls(values.astype(np.float32), np.zeros(values.shape, dtype=np.float32), n_linear)
 
 
+@dataclass(frozen=True, eq=False)
+class JoinedClasses:
+    """The classes that a moment changes, and one in place of all others: the same likelihood."""
+
+    is_changed: npt.NDArray[np.bool_]
+    """Whether a moment, or the number of the others, keeps each class, shape (K,)."""
+
+    @classmethod
+    def of(cls, moments: Float32Array) -> Self:
+        """Join the classes, shape (K, r), if two or more have no moment."""
+        is_changed = np.asarray(moments.any(axis=1))
+        return cls(is_changed if np.count_nonzero(~is_changed) > 1 else np.ones_like(is_changed))
+
+    def classes(self, classes: IntArray) -> IntArray:
+        """Return the joined class of each row, shape (n,)."""
+        numbers = np.cumsum(self.is_changed)
+        return np.where(self.is_changed, numbers - 1, numbers[-1])[classes]
+
+    def moments(self, moments: Float32Array) -> Float32Array:
+        """Return the moments of the joined classes, shape (k, r)."""
+        return np.concatenate([moments[self.is_changed], moments[~self.is_changed][:1]])
+
+    def offsets(self, offsets: Float32Array) -> Float32Array:
+        """Return the log-probabilities of the joined classes, shape (n, k)."""
+        if self.is_changed.all():
+            return offsets
+        rest = offsets[:, ~self.is_changed]
+        largest = rest.max(axis=1, keepdims=True)
+        together = np.exp(rest - largest).sum(axis=1, keepdims=True)
+        return np.column_stack([offsets[:, self.is_changed], largest + np.log(together)])
+
+
 def _curves(value: FloatArray, rank: FloatArray) -> FloatArray:
     """Return the moments of standardised values and their ranks, shape (K, 5)."""
     return np.column_stack([value, *rank_moments(rank), np.clip(value**2 / 2, 0.0, 6.0)])

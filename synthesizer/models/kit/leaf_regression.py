@@ -51,39 +51,6 @@ TOLERANCE_STANDARD_ERRORS = 0.06
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedClasses:
-    """The classes that a moment changes, and one in place of all others: the same likelihood."""
-
-    is_changed: npt.NDArray[np.bool_]
-    """Whether a moment, or the number of the others, keeps each class, shape (K,)."""
-
-    @classmethod
-    def of(cls, moments: Float32Array) -> Self:
-        """Join the classes, shape (K, r), if two or more have no moment."""
-        is_changed = np.asarray(moments.any(axis=1))
-        return cls(is_changed if np.count_nonzero(~is_changed) > 1 else np.ones_like(is_changed))
-
-    def classes(self, classes: IntArray) -> IntArray:
-        """Return the joined class of each row, shape (n,)."""
-        n_changed = np.count_nonzero(self.is_changed)
-        return np.where(self.is_changed, np.cumsum(self.is_changed) - 1, n_changed)[classes]
-
-    def moments(self, moments: Float32Array) -> Float32Array:
-        """Return the moments of the joined classes, shape (k, r)."""
-        rest = moments[~self.is_changed][:1]
-        return np.concatenate([moments[self.is_changed], rest])
-
-    def offsets(self, offsets: Float32Array) -> Float32Array:
-        """Return the log-probabilities of the joined classes, shape (n, k)."""
-        if self.is_changed.all():
-            return offsets
-        rest = offsets[:, ~self.is_changed]
-        largest = rest.max(axis=1, keepdims=True)
-        together = np.exp(rest - largest).sum(axis=1, keepdims=True)
-        return np.column_stack([offsets[:, self.is_changed], largest + np.log(together)])
-
-
-@dataclass(frozen=True, eq=False)
 class RegressionData:
     """The rows, features and target moments of one leaf regression."""
 

@@ -104,9 +104,8 @@ class Response:
         """Return the sums over the rows of each code, shape (n_codes, d)."""
         n_levels = len(self.table)
         if self.ranks is not None or n_codes * n_levels > MAX_DENSE_CELLS:
-            numbers = self._centred[self.levels] if self.ranks is None else self.ranks
-            columns = (np.bincount(codes, weights=x, minlength=n_codes) for x in numbers.T)
-            return np.column_stack(list(columns))
+            rows = self._centred[self.levels] if self.ranks is None else self.ranks
+            return np.column_stack([np.bincount(codes, x, minlength=n_codes) for x in rows.T])
         cells = codes.astype(np.int64) * n_levels + self.levels
         counts = np.bincount(cells, minlength=n_codes * n_levels).reshape(n_codes, n_levels)
         return np.asarray(counts @ self._centred)

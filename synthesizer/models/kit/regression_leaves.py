@@ -16,6 +16,7 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table, once_a_c
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.balance import Balance, Groups
 from synthesizer.models.kit.classes import (
+    JoinedClasses,
     TargetClasses,
     TargetMoments,
     evened,
@@ -24,12 +25,7 @@ from synthesizer.models.kit.classes import (
 )
 from synthesizer.models.kit.features import Features, Hazards, max_columns
 from synthesizer.models.kit.kernels import LEAF, Float32Array, add_rows, drawn_classes, softmax
-from synthesizer.models.kit.leaf_regression import (
-    JoinedClasses,
-    LinearPredictor,
-    RegressionData,
-    is_identity,
-)
+from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
     check_codes,
@@ -142,14 +138,13 @@ class RegressionLeaves:
         classes = TargetClasses.of(target, predictors)
         labels = classes.classify(np.asarray(target.data, dtype=np.float64))
         n_rows, n_classes = len(labels), classes.n_classes
-        even = np.ones(n_rows) if weights is None else weights
         logarithms = log_probabilities(
             node_probabilities(
                 tree,
                 leaves,
                 labels,
                 n_classes,
-                weights=even,
+                weights=np.ones(n_rows) if weights is None else weights,
                 min_effective_rows=min_effective_rows,
                 least=borrowed,
             )
@@ -177,9 +172,8 @@ class RegressionLeaves:
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
         joined, nodes = JoinedClasses.of(moments.values), leaves[rows]
-        offsets = [
-            joined.offsets(level._offsets(table, nodes[at])) for at, table in level._blocks(taken)
-        ]
+        parts = level._blocks(taken)
+        offsets = [joined.offsets(level._offsets(part, nodes[at])) for at, part in parts]
         problem = RegressionData(
             matrix=columns,
             groups=features.groups,
@@ -316,12 +310,9 @@ class RegressionLeaves:
     @cached_property
     def _predictor(self) -> LinearPredictor | None:
         """The linear predictor by look-up tables; None with hazards, which multiply columns."""
-        features = self.features
-        return (
-            None
-            if isinstance(features, Hazards)
-            else LinearPredictor.of(features, self.coefficients)
-        )
+        if isinstance(self.features, Hazards):
+            return None
+        return LinearPredictor.of(self.features, self.coefficients)
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the nodes' log-probabilities, lowered for absent combinations, shape (n, K)."""

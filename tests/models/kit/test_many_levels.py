@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from synthesizer.models.kit import predictors
-from synthesizer.models.kit.leaf_regression import JoinedClasses
+from synthesizer.models.kit.classes import JoinedClasses
 from synthesizer.models.kit.predictors import Response
 
 
