@@ -470,7 +470,7 @@ def _fit(
     lengths, component = fit_lengths(runs, n_periods, persons, tree, n_components, theta, rng=rng)
     trees = None
     if options.transition == "cart":
-        trees = _fit_trees(runs, n_states, lengths, component, persons, options, rng)
+        trees = _fit_trees(runs, n_states, lengths, component, persons, tree, options, rng)
     return FittedCareers(
         n_states=n_states,
         n_periods=n_periods,
@@ -544,6 +544,7 @@ def _fit_trees(
     lengths: FittedLengths,
     component: Index,
     persons: Table,
+    tree: Cart,
     options: CareerOptions,
     rng: np.random.Generator,
 ) -> StateTrees:
@@ -559,13 +560,7 @@ def _fit_trees(
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
     many = min(LEAF_RUNS_PER_STATE * len(np.unique(runs.state)), runs.n_persons // 2)
     leaf = options.min_leaf or max(MIN_LEAF_RUNS, many)
-    tree = Cart(
-        min_leaf=leaf * copies,
-        even=options.even,
-        shrinkage=options.shrinkage,
-        leaf_regression=False,
-        min_holders=0,
-    )
+    tree = replace(tree, min_leaf=leaf * copies, shrinkage=options.shrinkage)
     return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)
 
 
