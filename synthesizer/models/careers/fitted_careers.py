@@ -16,13 +16,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.data.options import Count, NotNegative, Positive, Repeats, options
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.models.careers.choice import Choice, fit_choice
-from synthesizer.models.careers.lengths import (
-    THETAS,
-    FittedLengths,
-    fit_lengths,
-    held_out_groups,
-    held_out_patterns,
-)
+from synthesizer.models.careers.lengths import FittedLengths, chosen_theta, fit_lengths
 from synthesizer.models.careers.quota import (
     Cells,
     Quota,
@@ -42,13 +36,7 @@ from synthesizer.models.careers.runs import (
     to_runs,
     to_sequences,
 )
-from synthesizer.models.careers.states import (
-    Chain,
-    RunsToDraw,
-    StateTrees,
-    fit_chain,
-    fit_trees,
-)
+from synthesizer.models.careers.states import Chain, RunsToDraw, StateTrees, fit_chain, fit_trees
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_codes
 
@@ -515,10 +503,8 @@ def _theta(
         return float(options.theta), ()
     if options.components != "patterns" or runs.n_persons < 2:
         return float(CareerOptions.theta), ()
-    values = held_out_patterns(held_out_groups(runs, rng=rng), rng=rng)
-    theta = max(values, key=lambda theta: values[theta])
-    edge = " among those tried" if theta in (min(THETAS), max(THETAS)) else ""
-    return theta, (f"theta {theta:g} maximises the likelihood of held-out persons{edge}",)
+    theta, note = chosen_theta(runs, rng=rng)
+    return theta, (note,)
 
 
 def _component_notes(runs: Runs, options: CareerOptions) -> Iterator[str]:
