@@ -101,10 +101,7 @@ class Schema:
         return tuple(variable.name for variable in self.variables)
 
     def __getitem__(self, name: str) -> Variable:
-        for variable in self.variables:
-            if variable.name == name:
-                return variable
-        raise KeyError(name)
+        return {variable.name: variable for variable in self.variables}[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthesizer.data.panel.paths import FORMER, PAST
+from synthesizer.data.panel.paths import FORMER, PAST, number_column
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
@@ -359,19 +359,15 @@ def _with_room(table: Table, bounds: Bounds, ends: FloatArray, side: int) -> Tab
     The latter is that of the person's value before, from the bounds before, in a history.
     """
     if side == 3:
-        table = table.with_column(_number(_ROOM, ends[1] - ends[0]))
+        table = table.with_column(number_column(_ROOM, ends[1] - ends[0]))
     before = table.get(PAST[0])
     if before is not None and side:
         if FORMER + bounds.names[0] in table:
             former = bounds.limits(table, FORMER)
             ends = np.where(np.isfinite(former), former, ends)
         distance = _distances(numbers_of(before), ends, 1 if side == 3 else side)
-        table = table.with_column(_number(_BEFORE, np.nan_to_num(distance, nan=0.0)))
+        table = table.with_column(number_column(_BEFORE, np.nan_to_num(distance, nan=0.0)))
     return table
-
-
-def _number(name: str, values: FloatArray) -> Column:
-    return Column(Variable(name=name, kind=Kind.NUMERIC), values)
 
 
 def _sides(ends: FloatArray) -> IntArray:
@@ -427,10 +423,8 @@ def _heaps(values: FloatArray) -> FloatArray:
     distinct, counts = np.unique(values, return_counts=True)
     sums = np.concatenate([[0], np.cumsum(counts)])
     index = np.arange(len(counts))
-    first, last = (
-        np.maximum(index - N_NEIGHBOURS, 0),
-        np.minimum(index + N_NEIGHBOURS + 1, len(counts)),
-    )
+    first = np.maximum(index - N_NEIGHBOURS, 0)
+    last = np.minimum(index + N_NEIGHBOURS + 1, len(counts))
     beside = (sums[last] - sums[first] - counts) / np.maximum(last - first - 1, 1)
     least = max(MIN_ROWS, MIN_STATE_SHARE * len(values))
     tall = np.flatnonzero((counts >= least) & (counts >= MIN_PEAK_RATIO * np.maximum(beside, 1)))

@@ -270,7 +270,7 @@ class Cart(trees.TreeOptions):
         tree, of_rows = trees.grow(matrix, bins, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         if not self.leaf_regression:
-            donors = target.take(trees.donors_of(target, of_rows))
+            donors = target.take(np.lexsort((target.data, of_rows)))
             leaves = trees.Leaves(tree, donors, weights)
             return FittedCart(target.variable, encoding, leaves, trees.Drawing.of(self), numbers)
         adjusted = RegressionLeaves.fit(

@@ -74,7 +74,8 @@ PAST = tuple(OWN + name for name in ("before", "changes", "since", "missing"))
 """Predictors from a person's earlier values; the last one only for variables with missing codes."""
 
 
-def _number(name: str, values: FloatArray) -> Column:
+def number_column(name: str, values: FloatArray) -> Column:
+    """Return numbers as a column."""
     return Column(Variable(name=name, kind=Kind.NUMERIC), values)
 
 
@@ -82,10 +83,9 @@ def _columns(
     last: Column, known: Column, changes: FloatArray, since: FloatArray
 ) -> tuple[Column, ...]:
     """Return the predictors from the rows before and the last observed values."""
-    columns = value_before(last, known).renamed(PAST[0]), *map(_number, PAST[1:3], (changes, since))
-    if not last.variable.missing:
-        return columns
-    return *columns, _number(PAST[3], last.missing_state().astype(np.float64))
+    states = [last.missing_state().astype(np.float64)] if last.variable.missing else []
+    numbers = map(number_column, PAST[1:], (changes, since, *states))
+    return value_before(last, known).renamed(PAST[0]), *numbers
 
 
 def value_before(last: Column, known: Column) -> Column:

@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, PathRule
+from synthesizer.data.panel.paths import OWN, PathRule, number_column
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
@@ -207,9 +207,7 @@ class Past:
         index = panel.index
         ends = index.starts + index.counts - 1
         there = index.period[ends] == index.n_periods - 1
-        away = Column(
-            Variable(name=OWN + "away", kind=Kind.NUMERIC), moment - index.times[index.period[ends]]
-        )
+        away = number_column(OWN + "away", moment - index.times[index.period[ends]])
         last = states[ends]
         table = Table(panel.take(ends).columns, len(ends)).with_column(away)
         return cls(table, last, np.where(there, last, absent).astype(np.int32))
@@ -353,7 +351,9 @@ def fit_continuation(
     if (index.period[starts] > 0).any():
         table = Table(panel.take(starts).columns, len(starts))
         first = fit_codes(models[1], table, Column(variable, states[starts].astype(np.int32)), rng)
-    allowed = _steps_taken(matrix, absent)
+    allowed = np.eye(absent + 1, dtype=bool)  # transitions in the data, and staying
+    has_begun = np.maximum.accumulate(matrix < absent, axis=1)[:, :-1]
+    allowed[matrix[:, :-1][has_begun], matrix[:, 1:][has_begun]] = True
     allowed &= np.bincount(matrix[:, -1], minlength=absent + 1) > 0
     allowed[:, absent] &= bool((target == absent).any())
     reach = [rule.allowed for rule in rules if rule.allowed is not None]
@@ -366,11 +366,3 @@ def fit_continuation(
         np.logical_and.reduce(reach) | np.eye(absent, dtype=bool) if reach else None,
         Column(variable, matrix[:, -1][matrix[:, -1] < absent].astype(np.int32)),
     )
-
-
-def _steps_taken(matrix: IntArray, absent: int) -> BoolArray:
-    """Return the transitions in the data, including staying, shape (A + 1, A + 1)."""
-    taken = np.eye(absent + 1, dtype=bool)
-    began = np.maximum.accumulate(matrix < absent, axis=1)[:, :-1]
-    taken[matrix[:, :-1][began], matrix[:, 1:][began]] = True
-    return taken

@@ -35,14 +35,6 @@ class Mixture:
     """Parameters, > 0; shape (K, G)."""
 
 
-def check_alpha(alpha: FloatArray) -> None:
-    """Raise ValueError unless parameters are positive numbers, shape (K, G), K and G >= 1."""
-    if alpha.ndim != 2 or 0 in alpha.shape:
-        raise ValueError("components must have parameters for each run")
-    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-        raise ValueError("parameters of components must be positive numbers")
-
-
 def log_densities(log_points: FloatArray, alpha: FloatArray) -> FloatArray:
     """Return the log density of each of K distributions at each of m points, shape (m, K).
 

@@ -16,13 +16,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.data.options import Count, NotNegative, Positive, Repeats, options
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.models.careers.choice import Choice, fit_choice
-from synthesizer.models.careers.lengths import (
-    THETAS,
-    FittedLengths,
-    fit_lengths,
-    held_out_groups,
-    held_out_patterns,
-)
+from synthesizer.models.careers.lengths import FittedLengths, chosen_theta, fit_lengths
 from synthesizer.models.careers.quota import (
     Cells,
     Quota,
@@ -42,13 +36,7 @@ from synthesizer.models.careers.runs import (
     to_runs,
     to_sequences,
 )
-from synthesizer.models.careers.states import (
-    Chain,
-    RunsToDraw,
-    StateTrees,
-    fit_chain,
-    fit_trees,
-)
+from synthesizer.models.careers.states import Chain, RunsToDraw, StateTrees, fit_chain, fit_trees
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_codes
 
@@ -470,7 +458,7 @@ def _fit(
     lengths, component = fit_lengths(runs, n_periods, persons, tree, n_components, theta, rng=rng)
     trees = None
     if options.transition == "cart":
-        trees = _fit_trees(runs, n_states, lengths, component, persons, options, rng)
+        trees = _fit_trees(runs, n_states, lengths, component, persons, tree, options, rng)
     return FittedCareers(
         n_states=n_states,
         n_periods=n_periods,
@@ -515,10 +503,8 @@ def _theta(
         return float(options.theta), ()
     if options.components != "patterns" or runs.n_persons < 2:
         return float(CareerOptions.theta), ()
-    values = held_out_patterns(held_out_groups(runs, rng=rng), rng=rng)
-    theta = max(values, key=lambda theta: values[theta])
-    edge = " among those tried" if theta in (min(THETAS), max(THETAS)) else ""
-    return theta, (f"theta {theta:g} maximises the likelihood of held-out persons{edge}",)
+    theta, note = chosen_theta(runs, rng=rng)
+    return theta, (note,)
 
 
 def _component_notes(runs: Runs, options: CareerOptions) -> Iterator[str]:
@@ -544,6 +530,7 @@ def _fit_trees(
     lengths: FittedLengths,
     component: Index,
     persons: Table,
+    tree: Cart,
     options: CareerOptions,
     rng: np.random.Generator,
 ) -> StateTrees:
@@ -559,13 +546,7 @@ def _fit_trees(
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
     many = min(LEAF_RUNS_PER_STATE * len(np.unique(runs.state)), runs.n_persons // 2)
     leaf = options.min_leaf or max(MIN_LEAF_RUNS, many)
-    tree = Cart(
-        min_leaf=leaf * copies,
-        even=options.even,
-        shrinkage=options.shrinkage,
-        leaf_regression=False,
-        min_holders=0,
-    )
+    tree = replace(tree, min_leaf=leaf * copies, shrinkage=options.shrinkage)
     return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)
 
 

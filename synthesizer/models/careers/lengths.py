@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from synthesizer.data.panel.paths import number_column
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers import dirichlet
 from synthesizer.models.careers.runs import Index, Runs
@@ -159,7 +160,10 @@ class Components:
         if self.total < 0 or not self.theta >= 0:
             raise ValueError("components must have a total and a theta that are at least 0")
         if self.patterns is None:
-            dirichlet.check_alpha(self._rows)
+            if self._rows.ndim != 2 or 0 in self._rows.shape:
+                raise ValueError("components must have parameters for each run")
+            if not (np.isfinite(self._rows).all() and (self._rows > 0).all()):
+                raise ValueError("parameters of components must be positive numbers")
             return
         patterns = self.patterns
         if patterns.ndim != 2 or 0 in patterns.shape:
@@ -333,8 +337,7 @@ def fit_lengths(
         else:
             components, member = fitted_components(patterns, member, n_components, rng=rng)
         component[rows] = member
-        variable = Variable(name="component", kind=Kind.NUMERIC)
-        target = Column(variable, member.astype(np.float64))
+        target = number_column("component", member.astype(np.float64))
         trees.append(tree.fit(persons.take(rows), target, rng=rng))
         parts.append(components)
     return FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts)), component
@@ -398,6 +401,14 @@ def held_out_patterns(
                 mass = masses @ (fitted / n) if n else flat
                 values[theta] += log_likelihood(held, mass)
     return values
+
+
+def chosen_theta(runs: Runs, *, rng: np.random.Generator) -> tuple[float, str]:
+    """Return the theta that maximises the likelihood of held-out persons, and a note on it."""
+    values = held_out_patterns(held_out_groups(runs, rng=rng), rng=rng)
+    theta = max(values, key=lambda theta: values[theta])
+    edge = " among those tried" if theta in (min(THETAS), max(THETAS)) else ""
+    return theta, f"theta {theta:g} maximises the likelihood of held-out persons{edge}"
 
 
 def _pattern_masses(

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from synthesizer.data.panel.paths import number_column
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers.runs import Codes, Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
@@ -379,10 +380,8 @@ def _state_variables(n_states: int) -> tuple[Variable, ...]:
 
 
 def _numbers(names: Sequence[str], values: Sequence[IntArray | FloatArray]) -> list[Column]:
-    return [
-        Column(Variable(name=name, kind=Kind.NUMERIC), array.astype(np.float64))
-        for name, array in zip(names, values, strict=True)
-    ]
+    pairs = zip(names, values, strict=True)
+    return [number_column(name, array.astype(np.float64)) for name, array in pairs]
 
 
 def _with_persons(columns: list[Column], persons: Table) -> Table:

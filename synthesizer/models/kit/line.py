@@ -102,7 +102,8 @@ class LinearRelation:
             start = replace(start, floors=floors)
         start = replace(start, reach=(float(y.min()), float(y.max())))
         line = start._fitted(predictors, target)
-        if line is None or (line.decimals is None and line._equals(predictors, y) > heap):
+        equal = [np.count_nonzero(predictors[name].data == y) for name in start.names]
+        if line is None or (line.decimals is None and max(equal) > heap):
             return None
         if numbers is None:
             return line
@@ -160,10 +161,6 @@ class LinearRelation:
         ):
             return replace(self, coefficients=coefficients)
         return replace(self, coefficients=np.array([0.0, 1.0]), decimals=decimals)
-
-    def _equals(self, predictors: Table, values: FloatArray) -> int:
-        """Return the largest number of rows that equal one predictor."""
-        return max(int((predictors[name].data == values).sum()) for name in self.names)
 
     def is_in(self, predictors: Table) -> BoolArray:
         """Return the rows that have all predictors, shape (n,)."""

@@ -459,11 +459,8 @@ class SafeNumbers:
         if self.digits is not None:
             return self._of_digits(out, low, high, rng)
         ends = out * (1 - EQUAL_SHARE * np.sign(out)), out * (1 + EQUAL_SHARE * np.sign(out))
-        indices = (
-            np.searchsorted(self._rare, ends[0]),
-            np.searchsorted(self._rare, ends[1], "right"),
-        )
-        held = np.flatnonzero(indices[0] < indices[1])
+        before = np.searchsorted(self._rare, ends[0])
+        held = np.flatnonzero(before < np.searchsorted(self._rare, ends[1], "right"))
         if not len(held):
             return out
         position = np.searchsorted(self.values, ends[1][held], side="right")

@@ -27,12 +27,7 @@ import scipy
 from synthesizer.data.codes import mean_ranks
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, once_a_column
 from synthesizer.models.kit.kernels import MAX_BINS, BinArray, Float32Array
-from synthesizer.models.kit.numerics import (
-    GOLDEN,
-    check_codes,
-    check_floats,
-    joined,
-)
+from synthesizer.models.kit.numerics import GOLDEN, check_codes, check_floats, joined
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 EQUAL = 1e-9

@@ -309,11 +309,6 @@ def _impurity(values: npt.NDArray[np.integer]) -> float:
     return float((numbers**2).sum() - (numbers.sum(axis=0) ** 2).sum() / len(values))
 
 
-def donors_of(target: Column, leaves: Nodes) -> Nodes:
-    """Return the rows of the donors, sorted by leaf and value, shape (n,)."""
-    return np.lexsort((target.data, leaves))
-
-
 def check_features(encoding: Encoding, tree: Tree) -> None:
     """Raise ValueError if a tree splits on a column that its predictors do not have."""
     if tree.feature.max() >= len(encoding.names):
