@@ -125,9 +125,9 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10673,
-    "models": 9813,
-    "measures": 14441,
+    "data": 10676,
+    "models": 9814,
+    "measures": 14456,
     "engine": 1797,
     "report": 6627,
     "config": 949,

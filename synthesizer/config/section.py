@@ -36,16 +36,12 @@ class Section:
     """
 
     @classmethod
-    def implied(cls, content: Any) -> Mapping[str, Any]:  # noqa: ARG003
+    def implied(cls, content: Any) -> Mapping[str, Any]:
         """Return keys of the configuration that this section sets by default."""
         return {}
 
     @classmethod
-    def suggested(
-        cls,
-        table: Table,  # noqa: ARG003
-        labels: Mapping[str, str],  # noqa: ARG003
-    ) -> Iterator[tuple[str, str]]:
+    def suggested(cls, table: Table, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Yield reasons and settings for a file that seems to need the key.
 
         An example is ``("wgt looks like a survey weight", "weights=wgt")``. ``labels`` are the
@@ -73,22 +69,18 @@ class Section:
         """Variables that are drawn last, unless the configuration has an order."""
         return ()
 
-    def set_aside(self, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+    def set_aside(self, columns: Sequence[str]) -> Sequence[str]:
         """Return numeric columns of the file that are excluded from the synthesis."""
         return ()
 
-    def sampled(
-        self,
-        path: Path,  # noqa: ARG002
-        unit: str | None = None,  # noqa: ARG002
-    ) -> tuple[RawTable, WholeSource] | None:
+    def sampled(self, path: Path, unit: str | None = None) -> tuple[RawTable, WholeSource] | None:
         """Return a sample of a large source; None to read the source completely.
 
         Rows with the same value in column ``unit`` stay together.
         """
         return None
 
-    def seed(self, output: Path) -> Seed | None:  # noqa: ARG002
+    def seed(self, output: Path) -> Seed | None:
         """Return seed and random key for a run into this directory; None for the usual ones."""
         return None
 

@@ -110,6 +110,12 @@ def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray
     return np.where(rising[positions] == values, positions, -1)
 
 
+def mean_ranks(values: npt.NDArray[Any]) -> FloatArray:
+    """Return the rank of each value from 1; equal ones have their mean rank."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[codes]
+
+
 class Dictionary:
     """Numbering 0, 1, ... of the distinct codes of one array, for look-up."""
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
@@ -29,7 +30,6 @@ from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_s
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.kernels import Float32Array
-from synthesizer.models.kit.numerics import average_ranks
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros
 from synthesizer.models.step import (
     FittedStep,
@@ -478,8 +478,8 @@ MAX_SCREEN_ROWS = 5_000
 """Rows of the sample in which associations are measured."""
 MAX_SCREEN_CELLS = 20_000_000
 """Cells of all scores (160 MB); larger tables use fewer rows."""
-MIN_DEVIATE = 2.0
-"""Normal deviate of a relation that a screen keeps; by chance one in 44 is larger."""
+MIN_DEVIATE = 1.5
+"""Normal deviate of a relation that a screen keeps; by chance one in 15 is larger."""
 MAX_SCORES = 10
 """Random contrasts of a variable with more levels."""
 BLOCK_VARIABLES = 64
@@ -588,7 +588,7 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
     observed = column.is_observed
     ranks = np.zeros(len(column))
     if observed.any():
-        ranks[observed] = average_ranks(column.data[observed])
+        ranks[observed] = mean_ranks(column.data[observed])
         ranks[observed] -= ranks[observed].mean()
     return _orthonormal(np.column_stack([ranks, _indicators(column.missing_state())]))
 

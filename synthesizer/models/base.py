@@ -65,36 +65,21 @@ class FittedModel(ABC):
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw one value of the target for each of n rows; the predictors may have no columns."""
 
-    def log_likelihood(
-        self,
-        predictors: Table,  # noqa: ARG002 - for the models that override this
-        target: Column,  # noqa: ARG002
-    ) -> FloatArray | None:
+    def log_likelihood(self, predictors: Table, target: Column) -> FloatArray | None:
         """Return the log-probability of the value of each row, shape (n,), for memorisation tests.
 
         Numbers may count by their class of values. None, the default, if it cannot be computed.
         """
         return None
 
-    def chances(
-        self,
-        predictors: Table,  # noqa: ARG002 - for the models that override this
-        *,
-        steps: int,  # noqa: ARG002
-    ) -> Chances | None:
+    def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the probability of each code in each row, as `sample_wider` draws them.
 
         None, the default, if it cannot be computed; forbidden draws are then rejected and repeated.
         """
         return None
 
-    def sample_wider(
-        self,
-        predictors: Table,
-        *,
-        steps: int,  # noqa: ARG002 - for the models that override this
-        rng: np.random.Generator,
-    ) -> Column:
+    def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw from a neighbourhood that is ``steps`` >= 0 wider than that of the row.
 
         Used if a structural zero forbids the draw of ``sample``. A tree draws from the node
@@ -182,7 +167,7 @@ class ConditionalModel(ABC):
         """Return options that follow the data more closely, the most effective first."""
         return ()
 
-    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool] | None:  # noqa: ARG002
+    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool] | None:
         """Return whether trees draw evenly, and whether they have a leaf regression.
 
         None, the default, if the model has no trees.
@@ -194,11 +179,7 @@ class ConditionalModel(ABC):
         """Warning about these options for the steward, which the plan prints; empty for none."""
         return ""
 
-    def unsuited(
-        self,
-        target: Variable,  # noqa: ARG002 - for the models that override this
-        known: Mapping[str, Variable],  # noqa: ARG002
-    ) -> Iterator[str]:
+    def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
         """Yield problems of options with a variable, which the plan reports before any fit.
 
         ``known`` are the variables that options may name.

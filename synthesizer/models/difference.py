@@ -52,13 +52,13 @@ class FittedDifference(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw the difference from a wider neighbourhood, or the number if the other is missing."""
-        chances = self._chances(predictors, steps)
+        if self.difference is None:
+            return self.value.sample_wider(predictors, steps=steps, rng=rng)
+        chances = self.chances(predictors, steps=steps)
         if chances is not None:
             every = np.ones(self.variable.n_codes, dtype=np.float32)
             return Column(self.variable, chances.drawn(every, rng))
         drawn = self.value.sample_wider(predictors, steps=steps, rng=rng)
-        if self.difference is None:
-            return drawn
         if self.variable.is_coded:
             table = _with_agreement(predictors, self.names)
             which = self.difference.sample_wider(table, steps=steps, rng=rng).data
@@ -82,11 +82,7 @@ class FittedDifference(FittedModel):
         """Return the probabilities of codes; see `FittedModel.chances`."""
         if self.difference is None:
             return self.value.chances(predictors, steps=steps)
-        return self._chances(predictors, steps)
-
-    def _chances(self, predictors: Table, steps: int) -> Chances | None:
-        """Return the probabilities of codes that may equal another variable."""
-        if self.difference is None or not self.variable.is_coded:
+        if not self.variable.is_coded:
             return None
         table = _with_agreement(predictors, self.names)
         which = self.difference.chances(table, steps=steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,32 +35,26 @@ class FittedGrouped(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group, from a wider neighbourhood."""
-        parts, order = [], []
-        for model, rows in self._groups(predictors):
-            parts.append(model.sample_wider(predictors.take(rows), steps=steps, rng=rng))
-            order.append(rows)
-        if not parts:
-            return self.others.sample(predictors, rng=rng)
-        return Column.concatenate(parts).take(np.argsort(np.concatenate(order)))
+        groups, order = self._groups(predictors)
+        parts = [model.sample_wider(table, steps=steps, rng=rng) for model, table in groups]
+        return Column.concatenate(parts).take(order)
 
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the probability of each code by the model of the group; see `FittedModel`."""
-        parts, order = [], []
-        for model, rows in self._groups(predictors):
-            chances = model.chances(predictors.take(rows), steps=steps)
-            if chances is None:
-                return None
-            parts.append(chances)
-            order.append(rows)
-        if not parts:
-            return self.others.chances(predictors, steps=steps)
-        return Chances.concatenate(parts).take(np.argsort(np.concatenate(order)))
+        groups, order = self._groups(predictors)
+        parts = [model.chances(table, steps=steps) for model, table in groups]
+        known = [part for part in parts if part is not None]
+        return Chances.concatenate(known).take(order) if len(known) == len(parts) else None
 
-    def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
-        """Yield the model and the rows of each group that occurs."""
+    def _groups(self, predictors: Table) -> tuple[list[tuple[FittedModel, Table]], IntArray]:
+        """Return the model and the rows of each group that occurs, and the order of the rows."""
         index = self.groups.positions(predictors, self.known)  # -1: a small group
-        for group in np.unique(index).tolist():
-            yield (self.others if group < 0 else self.models[group], np.flatnonzero(index == group))
+        numbers = np.unique(index).tolist() or [-1]
+        groups = [
+            (self.others if n < 0 else self.models[n], predictors.take(np.flatnonzero(index == n)))
+            for n in numbers
+        ]
+        return groups, np.argsort(np.argsort(index, kind="stable"), kind="stable")
 
 
 @options

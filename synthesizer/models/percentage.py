@@ -99,11 +99,7 @@ class Percentage(ConditionalModel):
         """See `ConditionalModel.former`."""
         return (self.of,)
 
-    def unsuited(
-        self,
-        target: Variable,  # noqa: ARG002
-        known: Mapping[str, Variable],
-    ) -> Iterator[str]:
+    def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
         """Yield that ``of`` needs a number; see `ConditionalModel.unsuited`."""
         if self.of in known and known[self.of].kind is not Kind.NUMERIC:
             yield f"of ({self.of}) must be a number; write kind: numeric, or use another model"

@@ -39,58 +39,49 @@ class Arranged:
     models: ClassVar[Mapping[str, str]] = {}
     """Models by role, instead of those of `ROLES`."""
 
-    def options(self, name: str, names: Container[str]) -> dict[str, Any]:  # noqa: ARG002
+    def options(self, name: str, names: Container[str]) -> dict[str, Any]:
         """Return model options of a changing variable; ``names`` are the variables of the table."""
         return {}
 
-    def computed(self, table: Table, names: Iterable[str]) -> Mapping[str, str]:  # noqa: ARG002
+    def computed(self, table: Table, names: Iterable[str]) -> Mapping[str, str]:
         """Map each variable to the column of ``table`` that it always equals, such as a count."""
         return {}
 
     def order(
-        self,
-        career: str,  # noqa: ARG002
-        constant: Sequence[str],  # noqa: ARG002
-        listed: Sequence[str],  # noqa: ARG002
-        others: Sequence[str],  # noqa: ARG002
+        self, career: str, constant: Sequence[str], listed: Sequence[str], others: Sequence[str]
     ) -> list[str] | None:
         """Return the order of constant, listed and other variables; None for the usual one."""
         return None
 
-    def last(self, context: Context, names: list[str]) -> list[str]:  # noqa: ARG002
+    def last(self, context: Context, names: list[str]) -> list[str]:
         """Return the variables among ``names`` that may be drawn last."""
         return names
 
-    def lead(self, name: str, names: Container[str]) -> str | None:  # noqa: ARG002
+    def lead(self, name: str, names: Container[str]) -> str | None:
         """Return the lead of a variable; None if it is not among ``names``."""
         return None
 
-    def of_leads(self, expression: Expression, names: Container[str]) -> Expression:  # noqa: ARG002
+    def of_leads(self, expression: Expression, names: Container[str]) -> Expression:
         """Return an expression about leads instead of their variables."""
         return expression
 
-    def own_conditions(self, context: Context) -> Iterator[tuple[str, Expression]]:  # noqa: ARG002
+    def own_conditions(self, context: Context) -> Iterator[tuple[str, Expression]]:
         """Yield (location, condition) for each condition that no row may satisfy."""
         yield from ()
 
     def conditions(
-        self,
-        condition: Expression,
-        names: Container[str],  # noqa: ARG002
+        self, condition: Expression, names: Container[str]
     ) -> Iterator[tuple[str, Expression]]:
         """Yield (suffix of the location, condition) for each group of rows."""
         yield "", condition
 
     def left_problems(
-        self,
-        context: Context,  # noqa: ARG002
-        forbids: Sequence[tuple[str, Forbid]],  # noqa: ARG002
-        order: Sequence[str],  # noqa: ARG002
+        self, context: Context, forbids: Sequence[tuple[str, Forbid]], order: Sequence[str]
     ) -> Iterator[str]:
         """Yield problems of conditions that together forbid every value."""
         yield from ()
 
-    def paths(self, context: Context) -> Draft[tuple[PathRule, ...]]:  # noqa: ARG002
+    def paths(self, context: Context) -> Draft[tuple[PathRule, ...]]:
         """Return rules from row to row, besides those of ``panel``."""
         return Draft(())
 

@@ -104,6 +104,9 @@ def test_neither_many_levels_nor_missing_codes_hide_or_feign_an_association(tabl
     deviates = Associations.of(noise, noise.names, rng).deviates[np.triu_indices(40, 1)]
     assert abs(deviates.mean()) < 0.15
     assert deviates.std() == pytest.approx(1, abs=0.15)
+    screen = Associations.of(noise, noise.names, rng)
+    related = [len(screen.closest(name, noise.names, 40)) - 1 for name in noise.names]
+    assert np.mean(related) < 5  # of 39 that are related by chance alone
 
 
 def test_a_chain_gives_its_models_no_more_than_they_ask_for(table: Table) -> None:
@@ -115,7 +118,7 @@ def test_a_chain_gives_its_models_no_more_than_they_ask_for(table: Table) -> Non
     fitted = ChainSpec(steps=tuple(steps)).fit(table, Seed(1), n_jobs=2)
     predictors_of = {step.variable.name: step.predictors for step in fitted.strata[0].replicates[0]}
     assert predictors_of["group"] == ("x", "y")
-    assert all(len(predictors) == min(2, i) for i, predictors in enumerate(predictors_of.values()))
+    assert all(len(predictors) <= min(2, i) for i, predictors in enumerate(predictors_of.values()))
     assert "same" not in predictors_of["noise"]
 
 

@@ -81,12 +81,7 @@ class HouseholdSize(WrappedHistory):
     in_words = "a model of the number of members of a household"
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: PathRules,  # noqa: ARG002 - rules are about members
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedHouseholdSize:
         """Fit the base model to one row a household; see `HistoryModel.fit_history`."""
         variable = Variable(name=target.name, kind=Kind.NUMERIC, decimals=0)

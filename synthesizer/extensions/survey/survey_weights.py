@@ -84,12 +84,7 @@ class Raking(Finisher):
             if not variable.is_coded or len(margin.totals) != variable.n_codes:
                 raise ValueError("every code must have a total")
 
-    def applied(
-        self,
-        table: Table,
-        steps: Sequence[FittedStep],
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> Table:
+    def applied(self, table: Table, steps: Sequence[FittedStep], rng: np.random.Generator) -> Table:
         """Return a dataset whose weights have the totals, with recomputed variables.
 
         Raises
@@ -288,12 +283,7 @@ class Replicating(Finisher):
         if len(self.spreads) != len(columns) or not all(0 < f <= 1 for f in self.spreads):
             raise ValueError("every column of replicate weights needs a spread in (0, 1]")
 
-    def applied(
-        self,
-        table: Table,
-        steps: Sequence[FittedStep],  # noqa: ARG002
-        rng: np.random.Generator,
-    ) -> Table:
+    def applied(self, table: Table, steps: Sequence[FittedStep], rng: np.random.Generator) -> Table:
         """Return a dataset with its replicate weights behind its other columns."""
         weights = np.asarray(table[self.weight].data, dtype=np.float64)
         stratum, unit = units_of(table, self.strata, self.psu)

@@ -280,7 +280,7 @@ class Ends(BaseModel):
             raise ValueError(f"between must rise, not {list(self.between)}")
         return self
 
-    def range_about(self, estimate: float) -> CoefficientRange:  # noqa: ARG002
+    def range_about(self, estimate: float) -> CoefficientRange:
         """Return the range."""
         low, high = self.between or (self.above, self.below)
         return CoefficientRange(low=low, high=high)
@@ -464,7 +464,7 @@ class Significance(OfCoefficient):
         persons = len(np.unique(synthetic.owners))
         return _SyntheticTest(schema, estimate, error, max(1, persons // query.partitions - 1))
 
-    def mechanisms(self, query: Terms, prepared: _SyntheticTest) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: _SyntheticTest) -> tuple[Mechanism, ...]:
         """Return one sum of t statistics."""
         reach = self._units * query.partitions
         return (Mechanism(1, 2 * self._units, query.micro_epsilon, bounds=(-reach, reach)),)

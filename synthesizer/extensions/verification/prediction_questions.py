@@ -175,10 +175,7 @@ class RocQuestion(OfPredictions):
         return (Mechanism(2 * (len(prepared.ends) + 1), CELL_MOVES, query.micro_epsilon),)
 
     def whole_numbers(
-        self,
-        query: Terms,  # noqa: ARG002
-        prepared: PreparedPredictions,
-        view: QueryRows,
+        self, query: Terms, prepared: PreparedPredictions, view: QueryRows
     ) -> list[list[int]]:
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
@@ -320,15 +317,12 @@ class Residuals(OfPredictions):
             predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells)
         )
 
-    def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:
         """Return the noise of the grid."""
         return (Mechanism(self.cells**2, CELL_MOVES, query.micro_epsilon),)
 
     def whole_numbers(
-        self,
-        query: Terms,  # noqa: ARG002
-        prepared: PreparedPredictions,
-        view: QueryRows,
+        self, query: Terms, prepared: PreparedPredictions, view: QueryRows
     ) -> list[list[int]]:
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
@@ -507,10 +501,7 @@ class Accuracy(OfPredictions):
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
     def whole_numbers(
-        self,
-        query: Terms,  # noqa: ARG002
-        prepared: PreparedPredictions,
-        view: QueryRows,
+        self, query: Terms, prepared: PreparedPredictions, view: QueryRows
     ) -> list[list[int]]:
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)

@@ -178,10 +178,7 @@ class CountQuestion(OfCells):
         return (Mechanism(prepared.groups.size, 2 * self.rows, query.micro_epsilon),)
 
     def whole_numbers(
-        self,
-        query: Terms,  # noqa: ARG002
-        prepared: PreparedCells,
-        view: QueryRows,
+        self, query: Terms, prepared: PreparedCells, view: QueryRows
     ) -> list[list[int]]:
         """Return the counts."""
         return [self._counts(prepared.groups, view).tolist()]
@@ -242,10 +239,7 @@ class MeanQuestion(OfCells):
         return mechanisms_of_means(prepared.groups.size, self.rows, query.micro_epsilon)
 
     def whole_numbers(
-        self,
-        query: Terms,  # noqa: ARG002
-        prepared: PreparedCells,
-        view: QueryRows,
+        self, query: Terms, prepared: PreparedCells, view: QueryRows
     ) -> list[list[int]]:
         """Return sums and counts."""
         return [part.tolist() for part in self._totals(prepared.groups, prepared.ends, view)]

@@ -51,6 +51,8 @@ FEWEST_ATTEMPTS = 1000
 _BATCH = 1000
 _BLOCK = 2**12
 # Approximate sizes of the samples of records that are checked first.
+_FEW_ROWS = 2_000
+"""Rows up to which each condition is compared with all of them."""
 _SAMPLE_ROWS = (128, 512)
 
 
@@ -583,7 +585,12 @@ class SortedRecords:
             remaining = np.arange(len(batch))
             for some in _SAMPLE_ROWS:
                 remaining = remaining[self._met_by_some(batch.take(remaining), some) < 2]
-            is_met[first + remaining] = self._met_by_one(batch.take(remaining))
+            batch = batch.take(remaining)
+            is_met[first + remaining] = (
+                self._met_by_one(batch)
+                if self.n_rows > _FEW_ROWS
+                else self._met_by_some(batch, self.n_rows) == 1
+            )
         return is_met
 
     def _met_by_some(self, conditions: Conditions, size: int) -> Codes:

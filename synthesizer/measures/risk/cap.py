@@ -614,16 +614,20 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
     defined = [mean for mean in means if mean is not None]
     if len(defined) < len(means) or len(defined) < _MIN_POINTS or len(set(defined)) == 1:
         return None
-    fit = scipy.stats.linregress(np.arange(1, len(defined) + 1), defined)
-    df = len(defined) - 2
+    numbers, df = np.arange(1, len(defined) + 1), len(defined) - 2
+    (square, common), (_, of_means) = np.cov(numbers, defined, bias=True)
+    slope, r2 = common / square, min(common**2 / (square * of_means), 1.0)
+    intercept = np.mean(defined) - slope * numbers.mean()
+    error = np.sqrt((1 - r2) * of_means / square / df)
+    intercept_error = error * np.sqrt(square + numbers.mean() ** 2)
     return Line(
-        intercept=float(fit.intercept),
-        slope=float(fit.slope),
-        intercept_error=float(fit.intercept_stderr),
-        slope_error=float(fit.stderr),
-        intercept_p=_p_value(fit.intercept, fit.intercept_stderr, df),
-        slope_p=_p_value(fit.slope, fit.stderr, df),
-        r2=float(fit.rvalue**2),
+        intercept=float(intercept),
+        slope=float(slope),
+        intercept_error=float(intercept_error),
+        slope_error=float(error),
+        intercept_p=_p_value(intercept, intercept_error, df),
+        slope_p=_p_value(slope, error, df),
+        r2=float(r2),
         df=df,
     )
 
@@ -649,7 +653,7 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
 
 
 def _p_value(estimate: float, error: float, df: int) -> float | None:
-    return float(2 * scipy.stats.t.sf(abs(estimate / error), df)) if error > 0 else None
+    return float(2 * scipy.special.stdtr(df, -abs(estimate / error))) if error > 0 else None
 
 
 def _measured(case: Case) -> CapResult:

@@ -321,6 +321,12 @@ def relative_excess(share: Interval, original: Interval, baseline: float) -> Per
     return value, value - below, value + above
 
 
+def at_least(k: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
+    """Return the probability of at least k successes in n trials."""
+    some = scipy.special.betainc(np.maximum(k, 1), np.maximum(n - k + 1, 1), p)
+    return np.where(k <= 0, 1.0, np.where(k > n, 0.0, some))
+
+
 def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:
     """Return Welch's t test of mean(a) - mean(b): t, df, p (two-sided), low and high.
 
@@ -338,9 +344,9 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
             return nothing
         return nothing | {"p": 0.0, "low": difference, "high": difference}
     df = float(error**4 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)))
-    reach = float(scipy.stats.t.ppf((1 + level) / 2, df)) * error
+    reach = float(scipy.special.stdtrit(df, (1 + level) / 2)) * error
     t = difference / error
-    p = float(2 * scipy.stats.t.sf(abs(t), df))
+    p = float(2 * scipy.special.stdtr(df, -abs(t)))
     return {"t": t, "df": df, "p": p, "low": difference - reach, "high": difference + reach}
 
 

@@ -68,8 +68,11 @@ def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int
     >>> fresh_limit(0, 1.0), fresh_limit(100, 1.0), fresh_limit(100, 0.1)
     (17, 285, 37)
     """
-    limit = scipy.stats.nbinom.ppf(confidence, pairs + 1, 1 / (1 + 2 * times))
-    return max(int(limit), 1)
+    p = 1 / (1 + 2 * times)
+    limit = int(scipy.special.nbdtrik(confidence, pairs + 1, p))
+    while scipy.special.betainc(pairs + 1, limit + 1, p) < confidence:
+        limit += 1
+    return max(limit, 1)
 
 
 class CopiedRow(Row):

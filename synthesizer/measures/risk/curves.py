@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.cap import mean_or_none
+from synthesizer.measures.risk.comparable import at_least
 from synthesizer.measures.risk.public_cells import Pairs, PublicCells
 from synthesizer.measures.risk.tcap import agreement
 
@@ -367,8 +367,7 @@ def exceeding_by_chance(cells: PublicCells, thresholds: Sequence[float]) -> list
     n, level = np.divmod(alike, size)
     p = (_sums(pairs.level, cells.synthetic_by_pair, size) / cells.n_synthetic)[level]
     return [
-        float(records @ scipy.stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
-        for threshold in thresholds
+        float(records @ at_least(_fewest(n, threshold), n, p)) / cells.n for threshold in thresholds
     ]
 
 

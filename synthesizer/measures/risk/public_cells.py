@@ -14,13 +14,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from pydantic import Field
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column, nested
-from synthesizer.measures.risk.comparable import GroupsOf, date_text, fixed_groups, stacked_columns
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    at_least,
+    date_text,
+    fixed_groups,
+    stacked_columns,
+)
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_LEVELS = 100
@@ -446,6 +451,6 @@ def _by_chance(cells: PublicCells, guess: Codes) -> float:
     few = shown < cells.m * original_by_pair
     shown, original_by_pair, p = shown[few], original_by_pair[few], p[few]
     whole = shown // cells.m
-    below = scipy.stats.binom.cdf(whole - 1, original_by_pair - 1, p)
-    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, original_by_pair, p)
+    below = 1 - at_least(whole, original_by_pair - 1, p)
+    expected[few] = expected[few] * below + shown * at_least(whole + 1, original_by_pair, p)
     return float(expected.sum()) / cells.n_synthetic

@@ -258,7 +258,7 @@ def compare_coefficients(
     ``synthetic`` (q,) are means over the synthetic datasets, ``expected`` (q,) the predicted
     standard errors of the original.
     """
-    half = scipy.stats.t.ppf((1 + level) / 2, original_fit.df)
+    half = scipy.special.stdtrit(original_fit.df, (1 + level) / 2)
     error, difference = original_fit.std_errors, synthetic - original_fit.coefficients
     low, high = original_fit.coefficients - half * error, original_fit.coefficients + half * error
     synthetic_low, synthetic_high = synthetic - half * expected, synthetic + half * expected
@@ -320,9 +320,9 @@ def lack_of_fit(
         )
     if rule == "partially":
         statistic = distance * (m - p) / (p * (m - 1))
-        p_value, df_error = float(scipy.stats.f.sf(statistic, p, m - p)), m - p
+        p_value, df_error = float(scipy.special.fdtrc(p, m - p, statistic)), m - p
     else:
-        statistic, p_value, df_error = distance, float(scipy.stats.chi2.sf(distance, p)), None
+        statistic, p_value, df_error = distance, float(scipy.special.chdtrc(p, distance)), None
     return LackOfFit(statistic=statistic, df=p, df_error=df_error, p_value=p_value), None
 
 

@@ -341,7 +341,7 @@ def _combined(
         df = (m - 1) * _squared(1 - _quotient(taken, (1 + 1 / m) * between))
         total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
         df = np.where(adjusted, np.inf, df)
-    half = scipy.stats.t.ppf((1 + level) / 2, df) * np.sqrt(total)
+    half = scipy.special.stdtrit(df, (1 + level) / 2) * np.sqrt(total)
     return CombinedEstimates(
         rule=rule,
         m=m,

@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from pydantic import Field
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import changed_rows, panel_of, period_labels
@@ -243,7 +243,7 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
     """Return the correlation of ranks (ties: their mean); None if one side is constant."""
     if len(one) < 2:
         return None
-    ranks = [scipy.stats.rankdata(values) - (len(one) + 1) / 2 for values in (one, other)]
+    ranks = [mean_ranks(values) - (len(one) + 1) / 2 for values in (one, other)]
     spread = float(np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()))
     if spread == 0:
         return None

@@ -171,7 +171,7 @@ class Regressions(Measured):
     @property
     def expected_shares(self) -> tuple[float, float]:
         """Expected share beyond 1.96 standard errors, with correct models and in a new sample."""
-        right, fresh = (2 * float(scipy.stats.norm.sf(CRITICAL / scale)) for scale in self._scales)
+        right, fresh = (2 * float(scipy.special.ndtr(-CRITICAL / scale)) for scale in self._scales)
         return right, fresh
 
     @property

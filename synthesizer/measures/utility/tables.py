@@ -364,7 +364,8 @@ def table_utility(
         rows, columns=["variables", "names", "ways", "dataset", *CELL_MEASURES, *ASSOCIATIONS]
     )
     for name, statistic in _TESTS.items():  # NaN without degrees of freedom
-        by_dataset[name] = scipy.stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
+        df = by_dataset["df"].replace(0, np.nan)
+        by_dataset[name] = scipy.special.chdtrc(df, by_dataset[statistic])
     return _averaged(by_dataset)
 
 

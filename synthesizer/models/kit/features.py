@@ -32,6 +32,7 @@ from synthesizer.data.values import finite_number
 from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
 from synthesizer.models.kit.kernels import Float32Array
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton
+from synthesizer.models.kit.predictors import consecutive
 
 MIN_LEVEL_ROWS = 20
 """Levels with fewer records share an indicator, or have none."""
@@ -294,21 +295,21 @@ class Features:
     @property
     def groups(self) -> list[slice]:
         """The column of ones, then the columns of each predictor and product."""
-        columns = (columns for _, columns in (*self._columns(), *self.columns_of_products))
+        columns = (columns for _, columns in (*self._columns, *self.columns_of_products))
         return [slice(0, 1), *columns]
 
     @property
     def linear(self) -> npt.NDArray[np.bool_]:
         """Which columns a researcher's regression may use, shape (q,)."""
         out = np.ones(self.n_columns, dtype=bool)
-        for term, columns in self._columns():
+        for term, columns in self._columns:
             out[columns] = term.linear
         return out
 
     def are_of(self, name: str) -> npt.NDArray[np.bool_]:
         """Whether each column belongs to a predictor, shape (q,)."""
         out = np.zeros(self.n_columns, dtype=bool)
-        for term, columns in self._columns():
+        for term, columns in self._columns:
             out[columns] = term.name == name
         for pair, columns in self.columns_of_products:
             out[columns] = name in {self.terms[n].name for n in pair}
@@ -318,7 +319,7 @@ class Features:
         """Return the columns of some rows, shape (n, q)."""
         out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)
         out[:, 0] = 1.0
-        for term, columns in self._filled:
+        for term, columns in self._columns:
             term.fill(predictors[term.name], out[:, columns])
         first, second = self._factors
         if len(first):
@@ -327,13 +328,9 @@ class Features:
         return out
 
     @cached_property
-    def _filled(self) -> tuple[tuple[Levels | Number, slice], ...]:
-        return tuple(self._columns())
-
-    @cached_property
     def _factors(self) -> tuple[IntArray, IntArray]:
         """Return the columns of moderators and of the other factors of all products, each (p,)."""
-        numbers = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
+        numbers = {term.name: np.arange(at.start, at.stop) for term, at in self._columns}
         factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for pair, _ in self.columns_of_products:
             moderator, other = (self.terms[n] for n in pair)
@@ -347,25 +344,20 @@ class Features:
     def columns_of_terms(self) -> Iterator[tuple[int, slice]]:
         """Positions of the terms that have columns, and their columns."""
         numbers = {term.name: number for number, term in enumerate(self.terms)}
-        return ((numbers[term.name], columns) for term, columns in self._columns())
+        return ((numbers[term.name], columns) for term, columns in self._columns)
 
     @property
     def columns_of_products(self) -> Iterator[tuple[tuple[int, int], slice]]:
         """Positions of the terms of each product, the moderator first, and its columns."""
         start = 1 + sum(term.n_columns for term in self.terms)
-        for pair in self.products:
-            stop = start + _size(self.terms, pair)
-            yield pair, slice(start, stop)
-            start = stop
+        sizes = (_size(self.terms, pair) for pair in self.products)
+        return zip(self.products, consecutive(start, sizes), strict=True)
 
-    def _columns(self) -> Iterator[tuple[Levels | Number, slice]]:
-        """Yield the terms that have columns, and their columns."""
-        start = 1
-        for term in self.terms:
-            stop = start + term.n_columns
-            if stop > start:
-                yield term, slice(start, stop)
-            start = stop
+    @cached_property
+    def _columns(self) -> list[tuple[Levels | Number, slice]]:
+        """Return the terms that have columns, and their columns."""
+        columns = consecutive(1, (term.n_columns for term in self.terms))
+        return [pair for pair in zip(self.terms, columns, strict=True) if pair[0].n_columns]
 
 
 def _pairs(names: Sequence[str], moderators: Sequence[str]) -> list[tuple[int, int]]:

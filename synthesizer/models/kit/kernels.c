@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 3; }
+int32_t kernels_version(void) { return 4; }
 
 /* ---- Trees ---- */
 
@@ -210,10 +210,10 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
     int64_t *spare = calloc(cells <= max_cells ? cells : 1, sizeof(int64_t));
     int64_t *table = cells <= max_cells ? malloc(cells * sizeof(int64_t)) : NULL;
     d.scratch = malloc(MAX_BINS * d.stride * sizeof(int64_t));
-    d.left = malloc(d.stride * sizeof(int64_t));
-    d.total = malloc(d.stride * sizeof(int64_t));
+    d.left = malloc(2 * d.stride * sizeof(int64_t));
+    d.total = d.left ? d.left + d.stride : NULL;
     d.order = malloc(n_features * sizeof(int32_t));
-    if (!waiting || !moved || !spare || !d.scratch || !d.left || !d.total || !d.order
+    if (!waiting || !moved || !spare || !d.scratch || !d.left || !d.order
         || (cells <= max_cells && !table)) {
         free(table);
         n_nodes = -1;
@@ -261,25 +261,8 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
     free(spare);
     free(d.scratch);
     free(d.left);
-    free(d.total);
     free(d.order);
     return n_nodes;
-}
-
-/* Find the leaf of each row of a matrix of numbers; the left child of a node is the next one. */
-void find_leaves(const float *matrix, int64_t n, int64_t row_step, int64_t column_step,
-                 const int32_t *feature, const double *threshold, const int32_t *right,
-                 int64_t *leaves)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const float *row = matrix + i * row_step;
-        int32_t node = 0;
-        while (feature[node] >= 0) {
-            double value = row[feature[node] * column_step];
-            node = value > threshold[node] ? right[node] : node + 1;
-        }
-        leaves[i] = node;
-    }
 }
 
 /* ---- Draws ---- */

@@ -253,39 +253,6 @@ def _depth_first(levels: Sequence[IntArray]) -> Splits:
     return Splits(*(np.ascontiguousarray(column) for column in out.T))
 
 
-def find_leaves(
-    matrix: Float32Array, feature: Int32Array, threshold: FloatArray, right: Int32Array
-) -> npt.NDArray[np.intp]:
-    """Return the leaf of each row of a matrix, shape (n,); values up to a threshold go left."""
-    n, width = matrix.shape
-    node = np.zeros(n, dtype=np.intp)
-    is_inner = feature != LEAF
-    if not is_inner[0]:
-        return node
-    by_column = matrix.flags.f_contiguous
-    flat = (matrix.T if by_column else matrix).astype(np.float32, copy=False).ravel()
-    steps = (1, n) if by_column else (width, 1)
-    if LIBRARY is not None:
-        arrays = (feature.astype(np.int32), threshold.astype(np.float64), right.astype(np.int32))
-        LIBRARY.find_leaves(
-            _pointer(flat), ctypes.c_int64(n), *map(ctypes.c_int64, steps),
-            *map(_pointer, arrays), _pointer(node),
-        )  # fmt: skip
-        return node
-    # a flat index is faster than two indices
-    column = np.where(is_inner, feature, 0) * np.intp(steps[1])
-    further = right - np.arange(len(right)) - 1  # than the left child
-    rows, here = np.arange(n), node.copy()
-    while len(rows):
-        number = flat.take(column.take(here) + rows * steps[0])
-        here += 1 + further.take(here) * (number > threshold.take(here))
-        goes_on = is_inner.take(here)
-        if not goes_on.all():
-            node[rows] = here
-            rows, here = rows[goes_on], here[goes_on]
-    return node
-
-
 def exponential(x: Float32Array) -> Float32Array:
     """Return exp(x) in single precision, relative error below 2e-7; 0 below -87.
 

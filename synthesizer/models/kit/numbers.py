@@ -282,37 +282,29 @@ class SafeNumbers:
         if not len(rare):
             return values
         out = np.array(values, dtype=np.float64)
-        ends = (
-            None
-            if ranges is None
-            else (self._scaled(ranges[0][rare]), self._scaled(ranges[1][rare]))
-        )
+        ends = np.repeat([[-np.inf], [np.inf]], len(rare), axis=1)
+        if ranges is not None:
+            ends = np.stack([self._scaled(end[rare]) for end in ranges])
         out[rare] = self._from_units(self._replaced(self._scaled(out[rare]), rng, ends))
         return out
 
     def _replaced(
-        self,
-        values: FloatArray,
-        rng: np.random.Generator,
-        ranges: tuple[FloatArray, FloatArray] | None,
+        self, values: FloatArray, rng: np.random.Generator, ranges: FloatArray
     ) -> FloatArray:
-        """Return replacements of rare values, in the units of this object."""
+        """Return replacements of rare values inside ranges (2, n), in the units of this object."""
         if self.n_units < 2 * self.k:
             return np.full(len(values), self._coarse)
         order = np.argsort(values)  # neighbours are looked up together: faster
-        values = values[order]
-        lows, highs = (np.full(len(values), bound) for bound in self.bounds)
-        if ranges is not None:
-            clipped = [np.clip(ends[order], *self.bounds) for ends in ranges]
-            is_wide = clipped[0] < clipped[1]
-            lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
+        values, ranges = values[order], ranges[:, order]
+        lows, highs = _inside(ranges, *self.bounds)
         first, last = self._window(values, lows, highs, self.k)
         drawn = self._at(first + rng.random(len(values)) * (last - first))
         far = np.zeros(len(values), dtype=bool)
         for tail in self.tails:
             rows = np.flatnonzero(tail.has(values))
-            some = None if ranges is None else (ranges[0][order][rows], ranges[1][order][rows])
-            drawn[rows], lows[rows], highs[rows] = self._beyond(tail, values[rows], some, rng)
+            drawn[rows], lows[rows], highs[rows] = self._beyond(
+                tail, values[rows], ranges[:, rows], rng
+            )
             far[rows] = True
         if self.decimals is None:
             drawn = self._between(drawn, lows, highs, rng)
@@ -329,19 +321,11 @@ class SafeNumbers:
         return out
 
     def _beyond(
-        self,
-        tail: Tail,
-        values: FloatArray,
-        ranges: tuple[FloatArray, FloatArray] | None,
-        rng: np.random.Generator,
+        self, tail: Tail, values: FloatArray, ranges: FloatArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return draws in the place of rare values of a tail, and their limits."""
         ends = min(tail.start, tail.end), max(tail.start, tail.end)
-        lows, highs = (np.full(len(values), end) for end in ends)
-        if ranges is not None:
-            clipped = [np.clip(end, *ends) for end in ranges]
-            is_wide = clipped[0] < clipped[1]
-            lows, highs = np.where(is_wide, clipped[0], lows), np.where(is_wide, clipped[1], highs)
+        lows, highs = _inside(ranges, *ends)
         before = np.append(0, self._ends)  # records below each value
         below = before[np.searchsorted(self.values, values)]
         ranks = below + rng.random(len(values)) * (
@@ -567,6 +551,12 @@ def made_safe(column: Column, numbers: SafeNumbers | None, rng: np.random.Genera
     safe = numbers.replace(np.asarray(column.data, dtype=np.float64), rng)
     data = safe.astype(np.int32) if column.is_coded else safe
     return Column(column.variable, data, column.states)
+
+
+def _inside(ranges: FloatArray, low: float, high: float) -> FloatArray:
+    """Return the parts of ranges between two numbers, (2, n); both numbers for a part of one."""
+    parts = np.clip(ranges, low, high)
+    return np.where(parts[0] < parts[1], parts, [[low], [high]])
 
 
 def _unit_of(target: Column) -> int | None:

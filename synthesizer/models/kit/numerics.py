@@ -167,13 +167,6 @@ def joined(shares: FloatArray, most: int) -> IntArray:
     return np.append(0, np.cumsum(np.diff(groups) > 0))
 
 
-def average_ranks(numbers: npt.NDArray[Any]) -> FloatArray:
-    """Return the rank of each number from 1 on, the mean of their ranks for equal ones."""
-    # scipy.stats has it too, but takes long to import
-    _, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at])
-
-
 def whole_codes(numbers: npt.NDArray[Any]) -> IntArray | None:
     """Return whole numbers less the smallest one; None for fractions or a wide range."""
     low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)

@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, once_a_column
 from synthesizer.models.kit.kernels import MAX_BINS, BinArray, Float32Array
 from synthesizer.models.kit.numerics import (
     GOLDEN,
-    average_ranks,
     check_codes,
     check_floats,
     joined,
@@ -71,7 +71,7 @@ class Response:
     def of(cls, target: Column, rng: np.random.Generator) -> Self:
         """Return the response of a target."""
         if not target.is_coded:
-            ranks = average_ranks(target.data)
+            ranks = mean_ranks(target.data)
             return cls.of_numbers((ranks - (len(ranks) + 1) / 2)[:, None])
         counts = np.bincount(target.data)
         n_levels = int(np.count_nonzero(counts))
@@ -426,6 +426,13 @@ class Term:
         return np.where(np.isfinite(values), values, 0.0)
 
 
+def consecutive(start: int, sizes: Iterable[int]) -> Iterator[slice]:
+    """Yield slices of these sizes, one after the other."""
+    for size in sizes:
+        yield slice(start, start + size)
+        start += size
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """The columns of all predictors, the intercept first.
@@ -469,18 +476,15 @@ class Design:
         """Return the design matrix, shape (n, p)."""
         out = np.zeros((predictors.n_rows, self.n_columns))
         out[:, 0] = 1.0
-        for term, columns in self._columns():
+        for term, columns in self._columns:
             term.fill(predictors[term.name], out[:, columns])
         return out
 
-    def _columns(self) -> Iterator[tuple[Term, slice]]:
-        """Yield the terms that have columns, and these."""
-        start = 1
-        for term in self.terms:
-            stop = start + term.n_columns
-            if stop > start:
-                yield term, slice(start, stop)
-            start = stop
+    @property
+    def _columns(self) -> list[tuple[Term, slice]]:
+        """The terms that have columns, and these."""
+        columns = consecutive(1, (term.n_columns for term in self.terms))
+        return [pair for pair in zip(self.terms, columns, strict=True) if pair[0].n_columns]
 
     def blocks(self, predictors: Table) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the rows and the design matrix of one block of rows after the other."""
@@ -491,7 +495,7 @@ class Design:
     def predict(self, predictors: Table, coefficients: FloatArray) -> FloatArray:
         """Return the linear predictor, shape (n,), of coefficients of shape (p,)."""
         out = np.full(predictors.n_rows, coefficients[0])
-        for term, columns in self._columns():
+        for term, columns in self._columns:
             out += term.predict(predictors[term.name], coefficients[columns])
         return out
 

@@ -41,21 +41,13 @@ class LinearRegression:
             raise ValueError("sigma must be a finite number that is not below 0")
 
     @classmethod
-    def fit(
-        cls,
-        design: Design,
-        predictors: Table,
-        y: FloatArray,
-        *,
-        ridge: float,
-        weights: FloatArray | None = None,
-    ) -> Self:
+    def fit(cls, design: Design, predictors: Table, y: FloatArray, *, ridge: float) -> Self:
         """Fit by penalised least squares; ``y`` is finite, shape (n,), n >= 1.
 
         The ridge applies to ``y`` in standard deviations, so that the unit of measurement has no
-        effect. ``weights`` are at least 0, one for each row.
+        effect.
         """
-        return cls.fit_and_draw(design, predictors, y, ridge=ridge, weights=weights, rng=None)[0]
+        return cls.fit_and_draw(design, predictors, y, ridge=ridge, rng=None)[0]
 
     @classmethod
     def fit_and_draw(
@@ -65,7 +57,6 @@ class LinearRegression:
         y: FloatArray,
         *,
         ridge: float,
-        weights: FloatArray | None = None,
         rng: np.random.Generator | None,
     ) -> tuple[Self, Self]:
         """Return the fit, and a draw from the posterior distribution of its parameters.
@@ -77,14 +68,13 @@ class LinearRegression:
         if spread <= 1e-12 * abs(centre):  # a constant, up to the rounding of its mean
             centre, spread = float(y[0]), 0.0
         scaled = (y - centre) / (spread or 1.0)
-        gram, cross = _cross_products(design, predictors, scaled, weights)
+        gram, cross = _cross_products(design, predictors, scaled)
         penalised = gram + np.diag(design.penalty(ridge, len(y)))
         beta = solve_positive(penalised, cross)
         residuals = scaled - design.predict(predictors, beta)
-        squares = residuals**2 if weights is None else weights * residuals**2
         effective = float(np.trace(solve_positive(penalised, gram)))
         freedom = max(len(y) - effective, 1.0)
-        sigma = spread * float(np.sqrt(squares.sum() / freedom))
+        sigma = spread * float(np.sqrt((residuals**2).sum() / freedom))
         coefficients = beta * (spread or 1.0)
         coefficients[0] += centre
         fitted = cls(design, coefficients, sigma)
@@ -105,15 +95,14 @@ class LinearRegression:
 
 
 def _cross_products(
-    design: Design, predictors: Table, y: FloatArray, weights: FloatArray | None
+    design: Design, predictors: Table, y: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return X'WX, shape (p, p), and X'Wy, shape (p,)."""
+    """Return X'X, shape (p, p), and X'y, shape (p,)."""
     gram = np.zeros((design.n_columns, design.n_columns))
     cross = np.zeros(design.n_columns)
     for rows, matrix in design.blocks(predictors):
-        weighted = matrix if weights is None else matrix * weights[rows, None]
-        gram += weighted.T @ matrix
-        cross += weighted.T @ y[rows]
+        gram += matrix.T @ matrix
+        cross += matrix.T @ y[rows]
     return gram, cross
 
 
