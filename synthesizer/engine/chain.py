@@ -585,9 +585,7 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
         return _orthonormal(_contrasts(np.asarray(column.data), rng))
     observed = column.is_observed
     ranks = np.zeros(len(column))
-    if observed.any():
-        ranks[observed] = mean_ranks(column.data[observed])
-        ranks[observed] -= ranks[observed].mean()
+    ranks[observed] = mean_ranks(column.data[observed]) - (np.count_nonzero(observed) + 1) / 2
     return _orthonormal(np.column_stack([ranks, _indicators(column.missing_state())]))
 
 

@@ -98,7 +98,7 @@ def test_careers_open_the_rows_and_later_variables_follow_them(monkeypatch) -> N
     first = whole.index.starts[whole.index.person]
     assert (whole["sex"].data == whole["sex"].data[first]).all()
     in_c = whole["state"].data == 2
-    assert (whole["grade"].data[in_c] == 2).mean() > 0.95
+    assert (whole["grade"].data[in_c] == 2).mean() > 0.9
     assert 0.2 < (whole["grade"].data[~in_c] == 2).mean() < 0.5
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)
     few, again = (next(chain.generate(Seed(2), rows=60, n_jobs=jobs)) for jobs in (1, 2))
