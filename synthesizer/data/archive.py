@@ -32,7 +32,7 @@ from synthesizer.data.errors import SavedModelError
 from synthesizer.data.files import create, parse_json
 
 FORMAT = "synthesizer-archive"
-VERSION = 5
+VERSION = 6
 MANIFEST = "manifest.json"
 CONTENT = "content.json"
 SEAL = 64
