@@ -29,6 +29,7 @@ from synthesizer.data.pairs import (
     column_names,
     list_problems,
 )
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.measures.figure import Result
 
@@ -292,7 +293,7 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
         count, tables = math.comb(len(pairs), order), combinations(pairs, order)
         numbers: Container[int] = range(count)
         if count > MAX_TABLES:  # the same in every dataset
-            rng = np.random.default_rng(count)
+            rng = Seed(0).generator("tables")
             numbers = set(rng.choice(count, MAX_TABLES, replace=False, shuffle=False).tolist())
         yield from (_cells(chosen) for k, chosen in enumerate(tables) if k in numbers)
 

@@ -248,8 +248,8 @@ class TableUtility(Result):
         )
         for order in self.orders:
             sample = self.sample(order.ways)
-            said = f"{good}; in {sample}" if sample else good
-            yield from _order_figures(order, n, said, expected)
+            detail = f"{good}; in {sample}" if sample else good
+            yield from _order_figures(order, n, detail, expected)
 
 
 def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> Iterator[Figure]:
