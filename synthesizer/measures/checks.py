@@ -48,6 +48,11 @@ MAX_NAMES = 20
 """Variables that an alarm lists."""
 
 
+def exchanged_splits(n: int) -> int:
+    """Return the number of splits of n records of which both halves are synthesised."""
+    return min(ceil(ROWS_OF_SPLITS / n), MAX_SPLITS) if n < ROWS_FOR_ONE_SPLIT else 0
+
+
 @dataclass(eq=False)
 class _Collected:
     """A measure of datasets that are added one by one; it stops after a failure."""
@@ -350,7 +355,6 @@ class Checks:
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
-        splits = min(ceil(ROWS_OF_SPLITS / self.original.n_rows), MAX_SPLITS)
         return half_runs(
             self.original,
             synthesise,
@@ -358,7 +362,7 @@ class Checks:
             repeats=repeats,
             seed=self.case.seed,
             units=self._split_by(units),
-            exchanges=splits if stacked and self.original.n_rows < ROWS_FOR_ONE_SPLIT else 0,
+            exchanges=exchanged_splits(self.original.n_rows) if stacked else 0,
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:

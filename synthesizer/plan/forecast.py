@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import process_time
 
@@ -22,6 +23,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import Listener, free_memory, in_bytes, used_memory
+from synthesizer.measures.checks import exchanged_splits
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
@@ -29,8 +31,8 @@ SAMPLE_ROWS = 5_000
 """Rows of the timed fits."""
 MIN_PERSONS, MAX_PERSONS = 100, 500
 """Bounds of the persons with which the chain of a panel is timed."""
-PERSONS_PER_SAMPLED = 20
-"""One of 20 persons is sampled within these bounds."""
+PERSONS_PER_SAMPLED = 5
+"""One of 5 persons is sampled within these bounds."""
 MAX_TIMED_SECONDS = 2.0
 """No timed fit begins later."""
 RANGE_FACTOR = 2.0
@@ -45,7 +47,11 @@ _PAIR = 2e-4  # per two-way table of a dataset, and 1e-8 a row
 _CELL = 3e-7  # writing and hashing a cell
 _LEVEL = 5e-5  # describing a level in the codebook
 _VARIABLE = 2e-3  # describing a variable
-_OTHER_CHECKS = 1.5
+_NEAREST = 1.7e-9  # per pair of a synthetic and a real record, and variable
+_MAX_PAIRS = 1e8  # more pairs are sampled
+_CHECKED = 5e-7  # per cell of the datasets
+_OTHER_CHECKS = 0.7
+_LOADING = 0.5
 LIBRARY_BYTES = 60_000_000
 """Memory of libraries that only a run loads."""
 
@@ -210,7 +216,7 @@ def forecast(
     checks = of_checks(plan, fits + draws)
     ahead = Forecast(
         parallel=fits + draws,
-        alone=spent + checks + seconds_of_writing(plan, out),
+        alone=_LOADING + spent + checks + seconds_of_writing(plan, out),
         workers=workers,
         memory=memory_of(plan, int(out), workers).largest,
         range=rates.range,
@@ -230,14 +236,19 @@ def seconds_of_writing(plan: Plan, rows: float) -> float:
 
 def of_checks(plan: Plan, making: float) -> float:
     """Return the seconds of all checks; ``making`` are those of fits and draws."""
-    seconds = 0.0
-    if plan.checks.needs_halves:  # a second synthesis, of half the rows
-        seconds += plan.checks.differential_confidentiality.repeats * making / 2
+    seconds, n = 0.0, plan.table.n_units
+    if plan.checks.needs_halves:  # syntheses of half the records
+        halves = plan.checks.differential_confidentiality.repeats
+        halves += max(2 * exchanged_splits(n) - 1, 0)
+        pairs = min(plan.m * n**2 / 2, _MAX_PAIRS)
+        seconds += halves * making / 2 + _NEAREST * pairs * len(plan.original)
     if plan.checks.ways:
         k = len(plan.original)
         tables = k**2 / 2 if 2 in plan.checks.ways else k
         seconds += tables * plan.m * (_PAIR + 1e-8 * plan.original.n_rows)
-    return seconds + (_OTHER_CHECKS if plan.checks.ways or plan.scenarios else 0.0)
+    if plan.checks.ways or plan.scenarios:
+        seconds += _OTHER_CHECKS + _CHECKED * plan.m * plan.original.n_rows * len(plan.original)
+    return seconds
 
 
 def _rates(plan: Plan, clock: Callable[[], float]) -> _Rates:
@@ -265,6 +276,8 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
     predictors = sum(1 + s.n_predictors for s in spec.steps)
     fits, draws = [], []
     fewer = max(most // 3, 1)
+    with suppress(SynthesizerError):  # loads libraries
+        spec.fit(_sample(plan.table, MIN_PERSONS // 5), Seed(0), n_jobs=1).part(Seed(0), 0, 0, 1)
     for size in (fewer, most):
         sample, start = _sample(plan.table, size), clock()
         try:
@@ -300,9 +313,14 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
     """Return rates from timing the models with most work, on variables of middle size."""
     sample, rng = _sample(plan.table, SAMPLE_ROWS), Seed(0).generator("forecast")
+    groups = _by_model(plan.spec.steps, plan.table)
+    with suppress(SynthesizerError):  # loads libraries
+        few = _sample(plan.table, MIN_PERSONS)
+        for steps in groups:
+            steps[0].fit(few, plan.spec.rules, rng).draw(few, rng)
     begin = clock()
     seconds = works = of_fits = of_work = of_draws = of_cells = 0.0
-    for steps in _by_model(plan.spec.steps, plan.table):
+    for steps in groups:
         group = sum(work(step, plan.table[step.variable]) for step in steps)
         works += group
         fits = done = 0.0

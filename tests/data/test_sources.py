@@ -13,7 +13,7 @@ import pytest
 
 from synthesizer.data import workers
 from synthesizer.data.codec import Codec
-from synthesizer.data.csv_text import find_encoding
+from synthesizer.data.csv_text import find_encoding, raw_rows
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
 from synthesizer.data.number_formats import NumberFormat
@@ -324,3 +324,10 @@ def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path):
         read_path(path, encoding="utf-16")  # which reads it as one endless row
     with pytest.raises(DataError, match="all of the file is UTF-8: leave `encoding` out"):
         read_path(path, encoding="ascii")
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2", "a\r\n\n,\rb\x0b,\u2028\n", "\n"])
+def test_rows_of_a_text_without_quotes_are_those_of_the_general_search(text):
+    longer = text + '\n"'  # a quote, so that the search is the general one
+    general = list(raw_rows(longer, ",", '"'))[:-1]
+    assert list(raw_rows(text + "\n", ",", '"')) == general

@@ -585,12 +585,7 @@ class SortedRecords:
             remaining = np.arange(len(batch))
             for some in _SAMPLE_ROWS:
                 remaining = remaining[self._met_by_some(batch.take(remaining), some) < 2]
-            batch = batch.take(remaining)
-            is_met[first + remaining] = (
-                self._met_by_one(batch)
-                if self.n_rows > _FEW_ROWS
-                else self._met_by_some(batch, self.n_rows) == 1
-            )
+            is_met[first + remaining] = self._met_by_one(batch.take(remaining))
         return is_met
 
     def _met_by_some(self, conditions: Conditions, size: int) -> Codes:
@@ -606,6 +601,8 @@ class SortedRecords:
         return np.asarray(met.sum(axis=1))
 
     def _met_by_one(self, conditions: Conditions) -> BoolArray:
+        if self.n_rows <= _FEW_ROWS:
+            return self._met_by_some(conditions, self.n_rows) == 1
         start, stop = self._ranges(conditions)
         inside = stop - start
         widths = np.where(conditions.outside, self.n_rows - inside, inside)

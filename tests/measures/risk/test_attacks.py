@@ -297,7 +297,9 @@ def test_one_record_meets_what_slow_code_says(monkeypatch, block):
             for variable, low, high, outside in zip(*terms, strict=True):
                 met &= frame[variable].between(low, high) != outside
             expected.append(met.sum() == 1)
-        assert fitted.met_by_one(conditions).tolist() == expected
+        for few in (0, 10**6):
+            monkeypatch.setattr(module, "_FEW_ROWS", few)
+            assert fitted.met_by_one(conditions).tolist() == expected
         assert 0 < sum(expected) < len(expected)
 
 

@@ -4,9 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from synthesizer.data.codes import mean_ranks
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.cap import cap, cap_scores
+from synthesizer.measures.risk.comparable import at_least
+from synthesizer.measures.risk.copied import fresh_limit
 from synthesizer.measures.risk.fresh_sample import beyond_fresh
 from tests.tables import coded
 
@@ -61,3 +65,15 @@ def test_fresh_samples_lie_within_their_interval_and_the_original_does_not():
     copied = cap(wide, wide, keys=["id"], target="ill").fresh
     assert [row.fresh for row in copied] == [0.0, 0.0]
     assert all(row.low == row.difference == 1.0 for row in copied)
+
+
+def test_ranks_and_tails_are_those_of_scipy():
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, 9, 60) / 3
+    np.testing.assert_array_equal(mean_ranks(values), stats.rankdata(values))
+    n, p = rng.integers(0, 30, 300), rng.random(300)
+    k = rng.integers(-2, 33, 300)
+    np.testing.assert_allclose(at_least(k, n, p), stats.binom.sf(k - 1, n, p), atol=1e-14)
+    for pairs, times, level in product((0, 3, 1_000), (0.01, 0.5, 5.0), (0.9, 0.999)):
+        limit = stats.nbinom.ppf(level, pairs + 1, 1 / (1 + 2 * times))
+        assert fresh_limit(pairs, times, level) == max(limit, 1)

@@ -5,6 +5,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
+from synthesizer.measures.checks import exchanged_splits
 from synthesizer.measures.halves import (
     as_halves,
     control_run,
@@ -90,3 +91,7 @@ def test_a_sample_of_several_tables_has_each_record_as_often():
             assert part == sorted({*part} & {*numbers(table)})
     every = np.concatenate([np.concatenate(parts) for parts in drawn])
     assert np.unique(every, return_counts=True)[1] / 300 == pytest.approx([6 / 9] * 9, abs=0.12)
+
+
+def test_small_files_are_split_several_times():
+    assert [exchanged_splits(n) for n in (10, 2_000, 4_000, 4_999, 5_000)] == [5, 5, 3, 3, 0]
