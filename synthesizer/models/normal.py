@@ -83,31 +83,15 @@ class Normal(ParametricModel):
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; see `ConditionalModel.fit`."""
+        design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        return self._fitted(predictors, target, values, None, rng)
-
-    def _fitted(
-        self,
-        predictors: Table,
-        target: Column,
-        values: FloatArray,
-        log_shift: float | None,
-        rng: np.random.Generator,
-    ) -> FittedNormal:
-        """Fit the regression of ``values``, and the form of draws."""
-        regression = LinearRegression.fit(
-            self.design(predictors), predictors, values, ridge=self.ridge
-        )
-        numbers = SafeNumbers.of(target, RARE, predictors.owners) if self.clip else None
-        ends = None
-        if numbers is not None and numbers.n_units >= 2 * RARE:  # no numbers of few persons
-            low, high = np.sort(numbers.replace(np.array(numbers.reach), rng)).tolist()
-            ends = low, high
-        return FittedNormal(target.variable, regression, NumberForm.fit(target, ends), log_shift)
+        regression = LinearRegression.fit(design, predictors, values, ridge=self.ridge)
+        form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
+        return FittedNormal(target.variable, regression, form, log_shift=None)
 
 
 @options
-class Lognormal(Normal):
+class Lognormal(ParametricModel):
     """Draw from a linear regression of ``log(value + shift)`` with normal residuals.
 
     For positive, skewed variables. Draws are rounded to the decimals of the variable. All rows
@@ -135,9 +119,12 @@ class Lognormal(Normal):
     """
 
     shift: Finite = 0.0
+    clip: bool = True
 
+    abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
+    fitted_type = FittedNormal
     in_words = "a linear regression of its logarithm"
-    public_options = (*Normal.public_options, "shift")
+    public_options = (*ParametricModel.public_options, "clip", "shift")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; raises ModelError where ``value + shift`` is not positive."""
@@ -149,7 +136,19 @@ class Lognormal(Normal):
                 "is not positive, and model 'lognormal' needs their logarithm: set a larger "
                 "shift, or choose 'normrank' or 'pmm'"
             )
-        return self._fitted(predictors, target, np.log(shifted), self.shift, rng)
+        design = self.design(predictors)
+        regression = LinearRegression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
+        form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
+        return FittedNormal(target.variable, regression, form, log_shift=self.shift)
+
+
+def _form(predictors: Table, target: Column, rng: np.random.Generator) -> NumberForm:
+    """Return the form of draws with a range whose ends are not numbers of few persons."""
+    numbers = SafeNumbers.of(target, RARE, predictors.owners)
+    if numbers is None or numbers.n_units < 2 * RARE:
+        return NumberForm.fit(target)
+    low, high = np.sort(numbers.replace(np.array(numbers.reach), rng)).tolist()
+    return NumberForm.fit(target, (low, high))
 
 
 # Linear regression of normal scores, mapped back to the observed values.
