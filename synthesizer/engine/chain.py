@@ -561,15 +561,11 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
     associations = Associations.of(table, tuple(names), rng)
 
-    def chosen(step: Step, most: int) -> tuple[str, ...]:
-        needed = {name for model in step.model.with_bases() for name in model.needs}
-        needed.update(() if step.bounds is None else step.bounds.names)
-        return associations.closest(step.variable, step.predictors, most, needed)
+    def closest(step: Step) -> tuple[str, ...]:
+        return associations.closest(step.variable, step.predictors, step.n_predictors, step.needed)
 
     return tuple(
-        step
-        if step.max_predictors is None
-        else replace(step, predictors=chosen(step, step.max_predictors))
+        step if step.max_predictors is None else replace(step, predictors=closest(step))
         for step in steps
     )
 
