@@ -27,6 +27,10 @@ SENTINELS: Final = frozenset(
     {-1, -2, -3, -7, -8, -9, -77, -88, -97, -98, -99, -777, -888, -999, -7777, -8888, -9999}
 )
 """Negative numbers that may stand for a missing value."""
+LEAST_OF_SCALE: Final = -6
+"""Lowest number of a scale with missing codes below it."""
+MANY: Final = 12
+"""Numbers with more distinct values are no scale."""
 LETTER: Final = re.compile(r"\.[A-Za-z_]")
 """An extended missing value of Stata or SAS, with a letter."""
 CODE_LOOKS: Final = re.compile(r"-?(9{2,}|9+[78]|7{2,}|8{2,})(\.9+)?")
@@ -110,9 +114,10 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
 def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     """Return which texts are negative numbers that are missing codes.
 
-    All other numbers must be non-negative. Several such codes are accepted only if none is -1,
-    since real negative numbers come close to zero. One may also occur among words. A few words
-    among the numbers change nothing.
+    All other numbers must be non-negative. Several such codes are accepted if none is -1, since
+    real negative numbers come close to zero, or if one is below -6. A scale symmetric about zero
+    has none, nor -1 before 0 and 1, unless among many values it is more frequent than 0. One may
+    also occur among words. A few words among the numbers change nothing.
     """
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
     where = np.flatnonzero(texts.occurs & ~is_code)
@@ -122,12 +127,17 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     negative = np.unique(numbers[numbers < 0]).tolist()
     if not negative or not set(negative) <= SENTINELS or len(where) < 3:
         return sentinels
-    is_alone = len(negative) == 1 or max(negative) <= -2
+    near, rows = np.unique(numbers[numbers >= LEAST_OF_SCALE]), texts.counts[where[number]]
+    is_frequent = len(near) > MANY and rows[numbers == -1].sum() > rows[numbers == 0].sum()
+    if negative == [-1] and {0, 1} <= {*near} and not is_frequent:
+        return sentinels
+    has_gap = len(negative) == 1 or max(negative) <= -2 or min(negative) < LEAST_OF_SCALE
     are_numbers = 2 * len(numbers) > len(where)
-    among_numbers = are_numbers and is_alone and len(numbers) > len(negative) + 1
+    among_numbers = are_numbers and has_gap and len(numbers) > len(negative) + 1
     among_words = len(numbers) == len(negative) == 1 and not number.all()
     if among_numbers or among_words:
-        sentinels[where[number][numbers < 0]] = True
+        is_scale = np.array_equal(near, -near[::-1])
+        sentinels[where[number][numbers < (LEAST_OF_SCALE if is_scale else 0)]] = True
     return sentinels
 
 

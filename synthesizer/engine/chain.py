@@ -561,15 +561,13 @@ def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> t
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
     associations = Associations.of(table, tuple(names), rng)
 
-    def narrowed(step: Step) -> Step:
-        if step.max_predictors is None:
-            return step
-        needed = {name for model in step.model.with_bases() for name in model.needs}
-        needed.update(() if step.bounds is None else step.bounds.names)
-        chosen = associations.closest(step.variable, step.predictors, step.max_predictors, needed)
-        return replace(step, predictors=chosen)
+    def closest(step: Step) -> tuple[str, ...]:
+        return associations.closest(step.variable, step.predictors, step.n_predictors, step.needed)
 
-    return tuple(map(narrowed, steps))
+    return tuple(
+        step if step.max_predictors is None else replace(step, predictors=closest(step))
+        for step in steps
+    )
 
 
 def _width(column: Column) -> int:

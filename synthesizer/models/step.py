@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.errors import ModelError, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.bounds import Bounded, Bounds, FittedBounds
@@ -128,7 +128,17 @@ class Step:
     @property
     def n_predictors(self) -> int:
         """Number of predictors of the model."""
-        return min(len(self.predictors), self.max_predictors or len(self.predictors))
+        most = max(self.max_predictors or len(self.predictors), len(self.needed))
+        return min(len(self.predictors), most)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Predictors that models and bounds name; a screen includes them."""
+        models = [m for one in (self.model, self.missing_model) if one for m in one.with_bases()]
+        named = {name for model in models for name in (*model.needs, *model.mentions)}
+        named |= {name.partition(" ")[2] for name in named if name.startswith(OWN)}
+        named.update(() if self.bounds is None else self.bounds.names)
+        return tuple(name for name in self.predictors if name in named)
 
     @property
     def is_whole(self) -> bool:

@@ -328,7 +328,8 @@ def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
             if of_work and clock() - begin > MAX_TIMED_SECONDS:
                 break
             step = steps[position]
-            known = replace(step, predictors=step.predictors[: step.n_predictors])
+            names = dict.fromkeys((*step.needed, *step.predictors))
+            known = replace(step, predictors=tuple(names)[: step.n_predictors])
             start = clock()
             fitted = known.fit(sample, plan.spec.rules, rng)
             middle = clock()

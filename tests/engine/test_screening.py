@@ -18,6 +18,7 @@ from synthesizer.engine.chain import Associations, ChainSpec, _deviates, _orthon
 from synthesizer.models.cart import Cart
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
+from synthesizer.plan.forecast import forecast
 from synthesizer.plan.plan import prepare
 from tests.tables import coded, numeric
 
@@ -145,6 +146,26 @@ def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
         "v60": 60,
         "v61": 60,
     }
+
+
+def test_a_screen_and_a_forecast_include_what_a_model_names(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(30, size=(200, 8)), columns=list("abcdefgh"))
+    path = tmp_path / "data.csv"
+    frame.assign(y=frame["h"] * 7).to_csv(path, index=False)
+    follows = {"method": "follows", "options": {"of": "g"}}
+    moderated = {"method": "cart", "options": {"moderators": ["f"]}}
+    config = {"data": {"path": str(path)}, "max_predictors": 1, "relations": "none"}
+    config["variables"] = {"y": follows, "h": moderated}
+    plan = prepare(read_config(config), check_directory=False)
+    steps = {step.variable: step for step in plan.spec.steps}
+    assert (steps["y"].needed, steps["h"].needed) == (("g",), ("f",))
+    assert forecast(plan) is not None
+    fitted = plan.spec.fit(plan.table, Seed(1), n_jobs=1).strata[0].replicates[0]
+    of = {step.variable.name: step.predictors for step in fitted}
+    assert (of["y"], of["h"]) == (("g",), ("f",))
+    two = replace(steps["y"], missing_model=Cart(moderators=("b", "a", "own.changed e")))
+    assert (two.needed, two.n_predictors) == (("a", "b", "e", "g"), 4)
 
 
 def test_a_basis_leaves_out_constant_and_repeated_columns() -> None:

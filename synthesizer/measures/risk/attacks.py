@@ -602,7 +602,7 @@ class SortedRecords:
 
     def _met_by_one(self, conditions: Conditions) -> BoolArray:
         if self.n_rows <= _FEW_ROWS:
-            return self._met_by_some(conditions, self.n_rows) == 1
+            return np.asarray(self._met_by_some(conditions, self.n_rows) == 1)
         start, stop = self._ranges(conditions)
         inside = stop - start
         widths = np.where(conditions.outside, self.n_rows - inside, inside)
