@@ -159,8 +159,9 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 322
-"""Most Python files of the package. It only falls, but for what a new extension divides."""
+MOST_FILES = 323
+"""Most Python files of the package. It only falls, but for what a new extension divides. One is
+`__main__`, for ``python -m synthesizer``."""
 
 
 def test_the_package_has_no_more_files_than_its_ceiling():

@@ -298,6 +298,11 @@ def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Pa
     assert call("generate", model, "-o", folder / "drawn", "-q").output == ""
 
 
+def test_the_package_is_a_command_of_python() -> None:
+    words = [sys.executable, "-m", "synthesizer", "--version"]
+    assert "synthesizer" in subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def test_models_show_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "240")
     shown = call("reference", "models", "lag_one").output
