@@ -74,13 +74,13 @@ def floor(name):
 
 def test_the_root_holds_the_rooms_and_nothing_else():
     entries = {path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
-    assert entries == {"__init__.py", "py.typed", *FLOOR}
+    assert entries == {"__init__.py", "__main__.py", "py.typed", *FLOOR}
 
 
 def test_imports_go_down_only():
     wrong = {
         f"{name} imports {target or 'the package'}"
-        for name in filter(None, MODULES)
+        for name in filter(None, MODULES.keys() - {"__main__"})
         for target in imports(name)
         if room(target) != room(name) and not (target and floor(target) < floor(name))
     }
@@ -159,8 +159,9 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 322
-"""Most Python files of the package. It only falls, but for what a new extension divides."""
+MOST_FILES = 323
+"""Most Python files of the package. It only falls, but for what a new extension divides. One is
+`__main__`, for ``python -m synthesizer``."""
 
 
 def test_the_package_has_no_more_files_than_its_ceiling():

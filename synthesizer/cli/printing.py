@@ -435,8 +435,8 @@ _SUBJECT = re.compile(r"(?:variables\.)?(?P<name>[^\s:]+?)(?P<key>\.\w+)?: (?P<r
 _DETAIL = re.compile(r"\([^()]*\)|\d[\d,.]*")
 
 
-def grouped(notes: Iterable[str]) -> list[str]:
-    """Return notes without repetition; notes that differ only in variable and numbers are joined.
+def grouped(notes: Iterable[str], of: str = "variables") -> list[str]:
+    """Return notes without repetition; notes that differ only in subject and numbers are joined.
 
     Examples
     --------
@@ -444,6 +444,8 @@ def grouped(notes: Iterable[str]) -> list[str]:
     ['variables.a: 2 rows differ (the same for c)', 'b.x: odd']
     >>> grouped(["a: is empty", "b: is empty", "a: is empty"])
     ['2 variables (a, b): is empty']
+    >>> grouped(["run1: no figures", "run2: no figures"], of="runs")
+    ['2 runs (run1, run2): no figures']
     """
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for note in dict.fromkeys(notes):
@@ -460,7 +462,7 @@ def grouped(notes: Iterable[str]) -> list[str]:
         if not others:
             texts.append(note)
         elif same:
-            texts.append(f"{len(names)} variables ({listed}): {rest}")
+            texts.append(f"{len(names)} {of} ({listed}): {rest}")
         else:
             texts.append(f"{note} (the same for {listed})")
     return texts

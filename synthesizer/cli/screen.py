@@ -22,6 +22,7 @@ from synthesizer.cli.printing import (
     show_table,
     with_hyphens,
 )
+from synthesizer.config.keys import WARNED
 from synthesizer.data.errors import SynthesizerError, plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.panel_table import PanelTable
@@ -108,7 +109,7 @@ def _add_block(ending: Ending, name: str, block: DataTable | Words | Note) -> No
 
 def _show_unchecked(result: RunResult) -> None:
     """Print the files of a run without checks, after important notes and those of extensions."""
-    for note in filter(_is_important, result.manifest.notes):
+    for note in _important(result.manifest.notes):
         say(f"note: {note}")
     ending = Ending(every=True)
     _add_extensions(ending, result.record)
@@ -117,17 +118,22 @@ def _show_unchecked(result: RunResult) -> None:
     say(f"wrote {names} to {result.directory}. No check ran, so there is no verdict (more: --all)")
 
 
-def _is_important(note: str) -> bool:
-    return NO_RELEASE in note or note.startswith(WITHOUT_KEY)
+def _important(notes: Sequence[str]) -> Iterator[str]:
+    """Yield notes that are always printed; one for all settings that the data break."""
+    yield from (note for note in notes if NO_RELEASE in note or note.startswith(WITHOUT_KEY))
+    if broken := sum(WARNED in note for note in notes):
+        yield f"records of the data break {plural(broken, 'rule')}; `plan` shows how many"
 
 
 def _add_notes(ending: Ending, result: RunResult) -> None:
     """Add new notes before those of the plan; important ones are always printed."""
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
+    important = [*_important([*result.new_notes, *planned])]
+    for note in important:
+        ending.say(f"note: {note}", kind="note")
     for late, notes in enumerate((result.new_notes, planned)):
-        for note in grouped(notes):
-            rank = 0 if _is_important(note) else _RANK_NOTES + late
-            ending.say(f"note: {note}", rank=rank, kind="note")
+        for note in grouped(note for note in notes if note not in important):
+            ending.say(f"note: {note}", rank=_RANK_NOTES + late, kind="note")
 
 
 def _file_lines(result: RunResult) -> Iterator[str]:

@@ -57,6 +57,8 @@ Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
 
 MAX_PREDICTORS = 60
 """Default of ``max_predictors``; usual files have fewer variables."""
+WARNED = "on_violation: warn"
+"""Ends notes on settings that the data break."""
 
 
 class PathRuleConfig(Part):

@@ -693,6 +693,8 @@ def _numeric(column: _RawColumn) -> dict[str, Any]:
         decimals = declared
     elif decimals and not (rounded(numbers, decimals) == numbers).all():
         decimals, style = None, "plain"  # large numbers that rounding would change
+    elif decimals and (numbers == np.rint(numbers)).all():
+        decimals, style = 0, f"fixed{decimals}" if style == "fixed" else style
     return {"decimals": decimals, "storage": {"style": style, **texts.format.storage}}
 
 

@@ -127,16 +127,16 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     negative = np.unique(numbers[numbers < 0]).tolist()
     if not negative or not set(negative) <= SENTINELS or len(where) < 3:
         return sentinels
-    near, rows = np.unique(numbers[numbers >= LEAST_OF_SCALE]), texts.counts[where[number]]
-    is_frequent = len(near) > MANY and rows[numbers == -1].sum() > rows[numbers == 0].sum()
-    if negative == [-1] and {0, 1} <= {*near} and not is_frequent:
+    scale, rows = np.unique(numbers[numbers >= LEAST_OF_SCALE]), texts.counts[where[number]]
+    is_frequent = len(scale) > MANY and rows[numbers == -1].sum() > rows[numbers == 0].sum()
+    if negative == [-1] and {0, 1} <= {*scale} and not is_frequent:
         return sentinels
     has_gap = len(negative) == 1 or max(negative) <= -2 or min(negative) < LEAST_OF_SCALE
     are_numbers = 2 * len(numbers) > len(where)
     among_numbers = are_numbers and has_gap and len(numbers) > len(negative) + 1
     among_words = len(numbers) == len(negative) == 1 and not number.all()
     if among_numbers or among_words:
-        is_scale = np.array_equal(near, -near[::-1])
+        is_scale = np.array_equal(scale, -scale[::-1])
         sentinels[where[number][numbers < (LEAST_OF_SCALE if is_scale else 0)]] = True
     return sentinels
 

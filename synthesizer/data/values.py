@@ -3,6 +3,7 @@
 A style is one of
 
 - ``fixed``: every number with the same decimals (``2.50``);
+- ``fixed2``: as ``fixed`` with two decimals, of whole numbers (``2.00``; ``38.0`` of pandas);
 - ``plain``: no needless zeros (``2.5``, ``3``);
 - ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
 - ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
@@ -118,8 +119,8 @@ def format_numbers(
     if decimals is not None:
         numbers = rounded(numbers, decimals)
     numbers = numbers + 0.0  # a negative zero becomes a zero
-    if style == "fixed" and decimals is not None:
-        texts = _fixed(numbers, decimals)
+    if style.startswith("fixed") and decimals is not None:
+        texts = _fixed(numbers, int(style[5:] or decimals))
     elif style == "short":
         texts = _by_distinct(numbers, _shorter)
     elif style[0] in "eE":

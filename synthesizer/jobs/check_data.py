@@ -433,7 +433,11 @@ def _alike(data: ComparedData) -> _Columns:
 
     A column that cannot be read is left out alone.
     """
-    every = [n for n in column_names(data.original) if not follows(data.original, n)]
+    every = [
+        name
+        for name in column_names(data.original)
+        if name not in data.dropped and not follows(data.original, name)
+    ]
     failed = {
         name: "; ".join(problems)
         for name in every

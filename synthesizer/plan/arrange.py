@@ -10,7 +10,7 @@ from synthesizer.config.keys import ChainConfig, Config, PanelConfig
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.pairs import Data, read_like
+from synthesizer.data.pairs import Data, column_names, read_like
 from synthesizer.data.panel.arrangement import (
     PLAIN,
     Arrangement,
@@ -169,6 +169,8 @@ class ComparedData:
     control: Data | None = None
     declared: Mapping[str, Declaration] | None = None
     """Kinds and missing codes of variables; inferred if absent."""
+    dropped: tuple[str, ...] = ()
+    """Columns outside the synthesis, which are not compared."""
     frame: Frame | None = None
     """Periods and careers; None if records are counted."""
     person: str | None = None
@@ -218,9 +220,12 @@ class FilesPlan:
         """
         config = self.config
         if config.arranging is None or isinstance(original, View):
-            declared = declarations(config)
             return ComparedData(
-                original=original, synthetic=synthetic, control=control, declared=declared
+                original=original,
+                synthetic=synthetic,
+                control=control,
+                declared=declarations(config),
+                dropped=config.dropped(column_names(original)),
             )
         every = (original, *synthetic, *([] if control is None else [control]))
         raws = [from_frame(one, min_rows=1) for one in every if not isinstance(one, Table)]

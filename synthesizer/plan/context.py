@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, RareConfig, VariableConfig
+from synthesizer.config.keys import WARNED, ChainConfig, RareConfig, VariableConfig
 from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
@@ -349,4 +349,5 @@ def broken_findings(config: ChainConfig, broken: Iterable[str]) -> Draft[None]:
     """Return violations by confidential rows as problems, notes or nothing (``on_violation``)."""
     if config.on_violation == "error":
         return Draft(None, tuple(problem("breaks_rule", text=text) for text in broken))
-    return Draft(None, notes=() if config.on_violation == "ignore" else tuple(broken))
+    warned = () if config.on_violation == "ignore" else broken
+    return Draft(None, notes=tuple(f"{text} ({WARNED})" for text in warned))

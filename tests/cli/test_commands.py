@@ -65,6 +65,7 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
         "What to change: ", "files in ", "to release", " confidential: ", "--all",
     )]  # fmt: skip
     assert positions == sorted(positions)
+    assert "records of the data break 1 rule; `plan` shows how many" in screen
     assert "424242" not in result.output
     assert result.exit_code == 3
     assert "--fail-on unclear: " in result.stderr
@@ -286,7 +287,8 @@ def test_former_commands_and_options_are_refused_with_the_new_ones() -> None:
 def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Path) -> None:
     result = call("run", folder / "run.yaml", "--no-checks")
     assert result.exit_code == 0
-    (line,) = [x for x in result.stdout.splitlines() if not x.startswith("note: random_key")]
+    *notes, line = [x for x in result.stdout.splitlines() if not x.startswith("note: random_key")]
+    assert notes == ["note: records of the data break 1 rule; `plan` shows how many"]
     assert line.startswith("wrote synthetic_1.csv")
     assert line.endswith("No check ran, so there is no verdict (more: --all)")
     assert call("run", folder / "run.yaml", "--no-checks", "--overwrite", "-q").output == ""
@@ -294,6 +296,11 @@ def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Pa
     model = folder / "model"
     assert call("fit", folder / "run.yaml", "-o", model, "-q").output == ""
     assert call("generate", model, "-o", folder / "drawn", "-q").output == ""
+
+
+def test_the_package_is_a_command_of_python() -> None:
+    words = [sys.executable, "-m", "synthesizer", "--version"]
+    assert "synthesizer" in subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 def test_models_show_their_options(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import OutputError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import CsvLayout, Layout
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -82,6 +83,21 @@ def test_styles_reproduce_what_was_written(texts, style):
     values = pa.array(texts)
     assert style_of(values) == style
     assert format_numbers(np.array([float(t) for t in texts]), *style).to_pylist() == texts
+
+
+@pytest.mark.parametrize("zeros", ["", ".0", ".00", ".000000000"])
+def test_numbers_are_whole_if_all_values_are_and_are_written_as_in_the_source(tmp_path, zeros):
+    frame = pd.DataFrame({"x": [f"{7 * i}{zeros}" for i in range(40)] + [""]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    raw = read_path(tmp_path / "a.csv")
+    table = encode(raw)
+    assert table["x"].variable.decimals == 0
+    drawn = table["x"].data.copy()
+    drawn[0] = 101.4
+    write(Table([Column(table["x"].variable, drawn)]), tmp_path / "b.csv", raw.layout)
+    assert (tmp_path / "b.csv").read_text().splitlines()[1:3] == [f"101{zeros}", f"7{zeros}"]
+    declared = encode(raw, {"x": Declaration(decimals=1)})["x"].variable
+    assert declared.decimals == 1  # a steward may ask for decimals
 
 
 def test_rounding_and_negative_zero():

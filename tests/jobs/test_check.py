@@ -197,6 +197,15 @@ def test_a_control_that_is_none_is_refused() -> None:
     assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **options).risk.nearest is not None
 
 
+@pytest.mark.parametrize("columns", [[], ["pay"]])
+def test_a_dropped_column_is_not_compared(columns: list[str]) -> None:
+    settings = {"attacks": False, "guesses": False, "near_verbatim": False}
+    options = {**KNOWN, "settings": settings, "config": {"drop": ["pay"]}}
+    results = check(ORIGINAL, MADE.drop(columns=columns), CONTROL, **options)
+    assert results.failed == {}
+    assert "pay" not in {part.variable for part in results.utility.distributions}
+
+
 def test_keys_that_a_synthetic_dataset_lacks_are_not_suggested() -> None:
     every = check(ORIGINAL, MADE, only="risk").risk.main
     assert every is not None

@@ -117,7 +117,7 @@ def _run_of(name: str, record: Record) -> ComparedRun:
     failed = dict.fromkeys(check for part in parts for check in part.failed)
     notes = [*record.changes]
     notes += [f"could not be computed: {', '.join(failed)}"] if failed else []
-    notes += [] if figures else ["has no figures; its checks were off or failed"]
+    notes += [] if figures else ["no figures; the checks were off or failed"]
     hashes = {file.name: file.sha256 for file in manifest.files}
     return ComparedRun(
         name=name,

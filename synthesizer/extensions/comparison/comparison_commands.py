@@ -137,7 +137,7 @@ def _show_comparison(
     for run in compared.runs:
         for limit in run.exceeded:
             ending.say(f"limit exceeded: {run.name}: {limit}", rank=2, kind="limit exceeded")
-    for number, note in enumerate(grouped(compared.notes)):
+    for number, note in enumerate(grouped(compared.notes, of="runs")):
         # without a map the first note is why
         rank = 0 if not number and not compared.axes else _NOTE_RANK
         brief = note if every else f"{note.partition('. ')[0].removesuffix('.')}."

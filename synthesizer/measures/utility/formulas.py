@@ -39,6 +39,7 @@ from synthesizer.data.errors import DataError, ExpressionError, Problems, did_yo
 from synthesizer.data.expression_values import FUNCTIONS
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.values import finite_number
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
@@ -526,9 +527,12 @@ class Model:
             counts = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
             lost = [self._title((atom, int(code))) for code in np.flatnonzero(counts == 0)]
             if lost:
+                declared = f"declared={{{atom.text!r}: {{'kind': 'numeric'}}}}"
+                is_number = atom.kind == "name" and None not in map(finite_number, levels)
                 yield (
                     f"no complete record has {listed(lost)}, which the original has: "
                     "join levels or leave the variable out"
+                    + (f"; if it is an amount: {declared}" if is_number else "")
                 )
 
     def _design(self, values: Mapping[Atom, npt.NDArray[Any]], n: int) -> FloatArray:

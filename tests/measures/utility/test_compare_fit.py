@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -337,3 +338,15 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
     words = "without a record of the group: 2"
     empty = {group for group, fit in fits.items() if any(words in note for note in fit.notes)}
     assert empty == {("m", "2004")}
+
+
+def test_a_number_of_few_values_is_refused_with_its_remedy() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"y": rng.normal(size=90), "educ": np.arange(90) % 5 * 1.0})
+    synthetic = frame.assign(educ=frame["educ"].clip(lower=1))
+    remedy = {"educ": {"kind": "numeric"}}
+    with pytest.raises(DataError, match=re.escape(f"declared={remedy}")):
+        compare_fit(frame, synthetic, "y ~ educ")
+    assert "educ" in set(
+        compare_fit(frame, synthetic, "y ~ educ", declared=remedy).to_frame()["name"]
+    )
