@@ -70,6 +70,8 @@ class Relation:
     """Level, number or missing code where the condition of a rule is satisfied."""
     whole: str = ""
     """Sentence of the set of dummies that it belongs to."""
+    exceptions: int = 0
+    """Rows of the data that differ from a formula, for `init`."""
 
     @property
     def sentence(self) -> str:
@@ -512,7 +514,8 @@ def _followers(
             candidates = candidates[(one == two).all(axis=1)]
         for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
-            if broken[order].sum() >= MIN_BROKEN and _many(values[other][order]):
+            # a code of one row is no evidence
+            if broken[order].sum() >= MIN_BROKEN and _many(values[other][after]):
                 followers.setdefault(source, []).append(other)
     return followers
 

@@ -301,6 +301,16 @@ def unknown_variables(context: Context) -> Iterator[str]:
                 yield from following.unknown(entry, name)
 
 
+def computed_free_variables(context: Context) -> Iterator[str]:
+    """Yield a problem for each free variable that the configuration computes from others."""
+    relations = context.config.relations
+    for name in () if isinstance(relations, str) else relations.free:
+        settings = context.settings_of(name)
+        for key in ("derived", "follows"):
+            if getattr(settings, key) is not None:
+                yield problem("free_is_computed", name=name, key=key)
+
+
 def repeated_ids(context: Context) -> Iterator[str]:
     """Yield problems of identifiers that repeat, although rows are drawn independently."""
     further = "".join(

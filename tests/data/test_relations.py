@@ -105,6 +105,14 @@ def test_rare_codes_under_one_name_need_no_label_of_their_own(rng):
     assert relations == (Relation("follows", "town", "county"),)
 
 
+def test_codes_of_one_row_are_no_evidence_of_a_label(rng):
+    """A thousand houses have no pool, and each of 13 pools has an area of its own."""
+    area = np.where(np.arange(N) < N - 13, 0, np.arange(N))
+    quality = np.where(area > 0, rng.integers(1, 4, N), 0)
+    columns = numeric("area", area), coded("quality", quality, ["none", "poor", "fair", "good"])
+    assert sentences_of(*columns) == []
+
+
 def test_numbers_with_a_text_each_are_codes(rng):
     code = rng.integers(0, 50, N)
     age = rng.integers(0, 90, N)

@@ -319,6 +319,23 @@ def test_a_relation_that_no_draw_can_keep_is_noted(tmp_path: Path) -> None:
                for note in plan.notes)  # fmt: skip
 
 
+def test_init_counts_the_rows_that_differ_and_a_free_variable_has_no_formula(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 900, (N, 2)), columns=["wages", "rent"])
+    frame["total"] = frame.sum(axis=1) + (np.arange(N) < 3)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    show_starter(write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", overwrite=False))
+    printed = capsys.readouterr().out
+    assert "These hold in all rows, but for those counted." in printed
+    assert "  total = wages + rent (3 rows of the data not)\n" in printed
+    text = (tmp_path / "d.yaml").read_text()
+    (tmp_path / "d.yaml").write_text(text.replace("relations: auto", "relations: {free: [total]}"))
+    with pytest.raises(ConfigError, match="to draw it, remove 'derived: ...'"):
+        prepare(tmp_path / "d.yaml")
+
+
 def test_an_unknown_free_variable_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"relations\.free: unknown variable 'typo'"):
         drawn_from(pd.DataFrame({"a": np.arange(60) % 7}), relations={"free": ["typo"]})
