@@ -509,7 +509,7 @@ def _followers(
         before, after = order[:-1][is_same], order[1:][is_same]
         if len(before) < max(MIN_ROWS, MAX_CODES * len(order)):
             continue
-        candidates = np.arange(len(names))
+        repeated, candidates = np.union1d(before, after), np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
             rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
             one, two = (every[np.ix_(candidates, ends[rows])] for ends in (before, after))
@@ -517,7 +517,7 @@ def _followers(
         for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
             # a code of one row is no evidence
-            if broken[order].sum() >= MIN_BROKEN and _many(values[other][after]):
+            if broken[order].sum() >= MIN_BROKEN and _many(values[other][repeated]):
                 followers.setdefault(source, []).append(other)
     return followers
 
