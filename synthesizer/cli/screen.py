@@ -410,10 +410,14 @@ def show_starter(starter: Starter) -> None:
             say(f"  {', '.join(names[:_MAX_NAMES])}{more}: {look}")
     print_notes(starter.notes)
     if starter.relations:
-        say("These hold in all rows. They will hold in all synthetic rows, which reveals them:")
-    sentences = [*dict.fromkeys(relation.sentence for relation in starter.relations)]
-    for sentence in sentences[:_MAX_RELATIONS]:
-        say(f"  {_short(sentence)}")
+        where = "all rows" + ", but for those counted" * any(
+            r.exceptions for r in starter.relations
+        )
+        say(f"These hold in {where}. They will hold in all synthetic rows, which reveals them:")
+    sentences = {relation.sentence: relation.exceptions for relation in starter.relations}
+    for sentence, exceptions in [*sentences.items()][:_MAX_RELATIONS]:
+        differ = f" ({plural(exceptions, 'row')} of the data not)" if exceptions else ""
+        say(f"  {_short(sentence)}{differ}")
     if (n_more := len(sentences) - _MAX_RELATIONS) > 0:
         say(f"  and {n_more} more: see {starter.path}")
     say(f"wrote {starter.path}. Check it, then: synthesizer run {starter.path}")

@@ -70,6 +70,8 @@ class Relation:
     """Level, number or missing code where the condition of a rule is satisfied."""
     whole: str = ""
     """Sentence of the set of dummies that it belongs to."""
+    exceptions: int = 0
+    """Rows of the data that differ from a formula, for `init`."""
 
     @property
     def sentence(self) -> str:
@@ -122,6 +124,8 @@ _TIME = re.compile(
 """Words that name an age or a duration."""
 MAX_NEAR, MIN_NEAR = 0.05, 0.05
 """Share of the range of a gap near the limit of an order, and least share of rows with one."""
+MIN_MEETINGS, MIN_EXCESS = 3, 3.0
+"""Fewest numbers, and fewest rows per row by chance, at which the two of an order are equal."""
 MIN_OVERLAP = 0.5
 """Least common part of two ranges that have one unit."""
 
@@ -238,6 +242,7 @@ def relations_of_panel(
     every = [
         r for r in every if r not in lost and r.whole not in {one.whole or None for one in lost}
     ]
+    every = [_forbidden(r, table[r.name]) if r.whole and r.key == "rules" else r for r in every]
     computed = {*drawn, *(r.name for r in every if r.key in ("derived", "follows"))}
     return (*every, *(_steps(table.select(n for n in table.names if n not in computed), index)))
 
@@ -249,6 +254,16 @@ def _at_most(relation: Relation) -> Relation:
         return replace(relation, whole=words)
     zero, others = relation.text.rpartition(" else ")[0].split(" if ", 1)
     return Relation("rules", others, relation.name, zero.strip("'"), words)
+
+
+def _forbidden(relation: Relation, column: Column) -> Relation:
+    """Return the rule of a dummy as a condition without rows.
+
+    Histories are drawn within conditions, but a rule replaces a value after its history is drawn.
+    """
+    zero = f"'{relation.value}'" if column.is_coded else relation.value
+    text = f"({relation.text}) and {quote_name(relation.name)} != {zero}"
+    return replace(relation, key="forbid", text=text, value="")
 
 
 def _steps(table: Table, index: PanelIndex) -> Iterator[Relation]:
@@ -494,14 +509,15 @@ def _followers(
         before, after = order[:-1][is_same], order[1:][is_same]
         if len(before) < max(MIN_ROWS, MAX_CODES * len(order)):
             continue
-        candidates = np.arange(len(names))
+        repeated, candidates = np.union1d(before, after), np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
             rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
             one, two = (every[np.ix_(candidates, ends[rows])] for ends in (before, after))
             candidates = candidates[(one == two).all(axis=1)]
         for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
-            if broken[order].sum() >= MIN_BROKEN and _many(values[other][order]):
+            # a code of one row is no evidence
+            if broken[order].sum() >= MIN_BROKEN and _many(values[other][repeated]):
                 followers.setdefault(source, []).append(other)
     return followers
 
@@ -535,8 +551,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
 
     The third value is whether they are never equal, which is no accident.
 
-    Whole and fractional numbers, or numbers and codes, rarely share a unit, so their order must be
-    clearer.
+    Whole and fractional numbers, or numbers and codes, rarely share a unit; see `_is_order`.
     """
     groups: dict[bool, dict[str, tuple[FloatArray, tuple[bool, bool]]]] = {}
     for column in columns:
@@ -555,26 +570,42 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
             for probe in probes:
                 candidates = candidates[~(probe[i] > probe[candidates]).any(axis=1)]
             for j in candidates:
-                share = MIN_SHARE if forms[i] == forms[j] else MIN_OTHER_SHARE
-                share = 0.0 if is_date else share
-                if (
-                    not (every[i] > every[j]).any()
-                    and _is_no_accident(every[i], every[j], share)
-                    and (is_date or _share_a_scale(low, names[j], every[i], every[j]))
-                ):
-                    yield low, names[j], _are_apart(every[i], every[j])
+                both = ~np.isnan(every[i] + every[j])
+                pair = every[i][both], every[j][both]
+                if (pair[0] <= pair[1]).all() and _is_no_accident(*pair):
+                    same_form = forms[i] == forms[j]
+                    if is_date or _is_order((low, names[j]), *pair, same_form=same_form):
+                        yield low, names[j], _are_apart(*pair)
+
+
+def _is_order(
+    names: tuple[str, str], low: FloatArray, high: FloatArray, *, same_form: bool
+) -> bool:
+    """Whether the order of two numbers means something.
+
+    They are equal at several numbers, or have one unit and an order that is clear, or never equal.
+    A number that is the group of the other one, such as a district, has no order.
+    """
+    if _is_group(low, high) or _is_group(high, low):
+        return False
+    equal = low[(low == high) & (low != 0)]
+    if (
+        len(equal) >= max(MIN_BROKEN, MIN_EXCESS * _equal_by_chance(low, high))
+        and len(np.unique(equal)) >= MIN_MEETINGS
+    ):
+        return True
+    if _are_apart(low, high):
+        return same_form or _share_a_scale(*names, low, high)
+    share = MIN_SHARE if same_form else MIN_OTHER_SHARE
+    return _is_no_accident(low, high, share) and _share_a_scale(*names, low, high)
 
 
 def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatArray) -> bool:
     """Whether two ordered numbers seem to have one unit, such as a minimum and a maximum.
 
     Their names have a common word or both name a time, many rows are near the limit, or the ranges
-    overlap by half. A number that is the group of the other one, such as a district, has no order.
+    overlap by half.
     """
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
-    if _is_group(low, high) or _is_group(high, low):
-        return False
     words, others = (_WORD.findall(name) for name in (low_name, high_name))
     pairs = [(one.lower(), other.lower()) for one in words for other in others]
     if any(one[:3] == other[:3] or one[-3:] == other[-3:] for one, other in pairs):
@@ -609,22 +640,21 @@ def _amounts(column: Column) -> FloatArray | None:
     return numbers if len(np.unique(numbers[~np.isnan(numbers)])) > 2 else None
 
 
-def _is_no_accident(low: FloatArray, high: FloatArray, share: float) -> bool:
+def _is_no_accident(low: FloatArray, high: FloatArray, share: float = 0.0) -> bool:
     """Whether enough rows would break an order if the two numbers were independent."""
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():
         return False
     broken = np.searchsorted(np.sort(high), low, side="left").mean()
     return float(broken) >= max(MIN_BROKEN, share * len(low))
 
 
-def _are_apart(low: FloatArray, high: FloatArray) -> bool:
-    """Whether two numbers are never equal, although many would be if they were independent."""
-    both = ~(np.isnan(low) | np.isnan(high))
-    low, high = low[both], high[both]
-    if (low == high).any():
-        return False
+def _equal_by_chance(low: FloatArray, high: FloatArray) -> float:
+    """Return the rows with equal numbers to expect if the two were independent."""
     high = np.sort(high)
     equal = np.searchsorted(high, low, side="right") - np.searchsorted(high, low, side="left")
-    return float(equal.mean()) >= MIN_BROKEN
+    return float(equal.mean())
+
+
+def _are_apart(low: FloatArray, high: FloatArray) -> bool:
+    """Whether two numbers are never equal, although many would be if they were independent."""
+    return not (low == high).any() and _equal_by_chance(low, high) >= MIN_BROKEN

@@ -19,6 +19,7 @@ from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
+from synthesizer.data.expressions import Expression
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.formats import beside, foreign_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
@@ -44,6 +45,7 @@ from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import hints_of, of_periods, repeated_hint
 from synthesizer.measures.risk.suggest import Suggestion, suggest
+from synthesizer.models.fixed import agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.dependents import suggest_pair
@@ -423,12 +425,28 @@ def _relations(
     design, panel = options.config.design, options.form
     drawn = () if design is None else (design.weight,)
     if options.panel is None:
-        return find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
+        relations = find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
+        return _with_exceptions(relations, grouped)
     modelled = panel_of(reading.arrangement.modelled(grouped))
     outside = {panel.person, panel.time if panel.career else None}
     names = [v.name for v in modelled.schema if v.kind is not Kind.ID and v.name not in outside]
     table, index = Table(modelled[name] for name in names), modelled.index
-    return relations_of_panel(table, index, drawn=drawn, joined=reading.rare.to, advance=advance)
+    relations = relations_of_panel(
+        table, index, drawn=drawn, joined=reading.rare.to, advance=advance
+    )
+    return _with_exceptions(relations, table)
+
+
+def _with_exceptions(relations: Iterable[Relation], table: Table) -> tuple[Relation, ...]:
+    """Return the relations; formulas with the number of rows that differ."""
+
+    def exceptions(relation: Relation) -> int:
+        if relation.key != "derived":
+            return 0
+        same = agreement(Expression.parse(relation.text), table, table[relation.name])
+        return int((~same).sum())
+
+    return tuple(replace(relation, exceptions=exceptions(relation)) for relation in relations)
 
 
 def _rendered(**facts: Any) -> str:

@@ -227,6 +227,16 @@ class Context:
         panel = panel_of(self.table)
         return {c.name: float(changers(panel.index, c).mean()) for c in panel.columns}
 
+    @cached_property
+    def changing_sets(self) -> Mapping[str, float]:
+        """Share of persons with a change in a set of dummies of a panel, by dummy."""
+        shares: dict[str, float] = {}
+        for names in (relation.names for relation in self.relations if relation.whole):
+            panel = panel_of(self.table.select(names))
+            share = float(np.any([changers(panel.index, c) for c in panel.columns], axis=0).mean())
+            shares |= {name: max(share, shares.get(name, 0.0)) for name in names}
+        return shares
+
     def earlier(self, order: Sequence[str], position: int) -> list[str]:
         """Return earlier variables, with those computed from careers if these are earlier."""
         names = list(order[:position])
@@ -289,6 +299,16 @@ def unknown_variables(context: Context) -> Iterator[str]:
         for name in names:
             if not (context.is_panel and name.startswith(OWN)):  # checked with the model
                 yield from following.unknown(entry, name)
+
+
+def computed_free_variables(context: Context) -> Iterator[str]:
+    """Yield a problem for each free variable that the configuration computes from others."""
+    relations = context.config.relations
+    for name in () if isinstance(relations, str) else relations.free:
+        settings = context.settings_of(name)
+        for key in ("derived", "follows"):
+            if getattr(settings, key) is not None:
+                yield problem("free_is_computed", name=name, key=key)
 
 
 def repeated_ids(context: Context) -> Iterator[str]:

@@ -43,7 +43,13 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.models.kit.numbers import min_holders_of
 from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arranged_source, beside_problems, without_beside
-from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
+from synthesizer.plan.context import (
+    Context,
+    computed_free_variables,
+    models_without_use,
+    repeated_ids,
+    unknown_variables,
+)
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
 from synthesizer.plan.findings import Draft, Findings, note, problem
@@ -464,7 +470,7 @@ def _name_findings(context: Context) -> Draft[None]:
         for name in names
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
-    findings.problems += repeated_ids(context)
+    findings.problems += [*repeated_ids(context), *computed_free_variables(context)]
     if not context.names and context.columns.is_complete:
         findings.problem("nothing_to_synthesise")
     return findings.of(None)

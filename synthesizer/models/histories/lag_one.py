@@ -310,7 +310,9 @@ class _Walk:
         total = inside.sum(axis=1)
         good = np.flatnonzero(total >= MIN_CHANCE)
         inside = inside[good] / total[good, None]
-        shares[~may_stay, 0] = 0.0  # rows that must move are added to those that do
+        may = replace(masks, soft=()).allowed(np.arange(len(before)))
+        # moves that only firm limits force are more moves: the data may break these limits
+        shares[~may[np.arange(len(before)), before.data], 0] = 0.0
         factors = evened(inside, shares[good])
         codes = values.take(good).with_shares(inside).drawn(factors, self.rng) - 1
         moved = codes >= 0
