@@ -149,7 +149,9 @@ def check_data(
         faults += _fit_problems(data, settings)
     questions = settings.inference if of_risk else ()
     columns = _alike(data)
-    scenarios = _scenarios(data, settings, columns, faults) if of_risk else []
+    no_weight = tuple(name for name in columns.names if name != settings.weight)
+    candidates = replace(columns, names=no_weight)
+    scenarios = _scenarios(data, settings, candidates, faults) if of_risk else []
     names = [*_names(scenarios, questions), *named.kept_out]
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
