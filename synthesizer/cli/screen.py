@@ -109,8 +109,10 @@ def _add_block(ending: Ending, name: str, block: DataTable | Words | Note) -> No
 
 def _show_unchecked(result: RunResult) -> None:
     """Print the files of a run without checks, after important notes and those of extensions."""
-    for note in _important(result.manifest.notes):
+    for note in filter(_is_important, result.manifest.notes):
         say(f"note: {note}")
+    for text in _on_broken_rules(result.manifest.notes):
+        say(text)
     ending = Ending(every=True)
     _add_extensions(ending, result.record)
     ending.show("")
@@ -118,22 +120,25 @@ def _show_unchecked(result: RunResult) -> None:
     say(f"wrote {names} to {result.directory}. No check ran, so there is no verdict (more: --all)")
 
 
-def _important(notes: Sequence[str]) -> Iterator[str]:
-    """Yield notes that are always printed; one for all settings that the data break."""
-    yield from (note for note in notes if NO_RELEASE in note or note.startswith(WITHOUT_KEY))
+def _is_important(note: str) -> bool:
+    return NO_RELEASE in note or note.startswith(WITHOUT_KEY)
+
+
+def _on_broken_rules(notes: Sequence[str]) -> Iterator[str]:
+    """Yield one note on all rules that the data break."""
     if broken := sum(WARNED in note for note in notes):
-        yield f"records of the data break {plural(broken, 'rule')}; `plan` shows how many"
+        yield f"note: records of the data break {plural(broken, 'rule')}; `plan` shows how many"
 
 
 def _add_notes(ending: Ending, result: RunResult) -> None:
     """Add new notes before those of the plan; important ones are always printed."""
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
-    important = [*_important([*result.new_notes, *planned])]
-    for note in important:
-        ending.say(f"note: {note}", kind="note")
+    for text in _on_broken_rules(planned):
+        ending.say(text, rank=1, kind="note")
     for late, notes in enumerate((result.new_notes, planned)):
-        for note in grouped(note for note in notes if note not in important):
-            ending.say(f"note: {note}", rank=_RANK_NOTES + late, kind="note")
+        for note in grouped(notes):
+            rank = 0 if _is_important(note) else _RANK_NOTES + late
+            ending.say(f"note: {note}", rank=rank, kind="note")
 
 
 def _file_lines(result: RunResult) -> Iterator[str]:
