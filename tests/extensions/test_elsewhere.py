@@ -38,8 +38,10 @@ met = synthesizer_met:MEASURES
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Any:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what runs a command beside the package of the page and files of its kind."""
+    # a module that changes within a second, and not in length, would be read as it was compiled
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     text = EXTENDING.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     for name, words in MODULES.items():
