@@ -300,8 +300,9 @@ class _Walk:
         if staying is None or values is None:
             return None
         shares = in_parts(values, before, staying.shares[:, 0])
-        allowed = masks.allowed(np.arange(len(before)))
-        may_stay = allowed[np.arange(len(before)), before.data]
+        rows = np.arange(len(before))
+        allowed = masks.allowed(rows)
+        may_stay = allowed[rows, before.data]
         if seen is not None:
             wished = shares * allowed_parts(seen, before)
             some = wished.sum(axis=1) >= MIN_CHANCE
@@ -310,9 +311,9 @@ class _Walk:
         total = inside.sum(axis=1)
         good = np.flatnonzero(total >= MIN_CHANCE)
         inside = inside[good] / total[good, None]
-        may = replace(masks, soft=()).allowed(np.arange(len(before)))
+        firm = replace(masks, soft=()).allowed(rows) if masks.soft else allowed
         # moves that only firm limits force are more moves: the data may break these limits
-        shares[~may[np.arange(len(before)), before.data], 0] = 0.0
+        shares[~firm[rows, before.data], 0] = 0.0
         factors = evened(inside, shares[good])
         codes = values.take(good).with_shares(inside).drawn(factors, self.rng) - 1
         moved = codes >= 0

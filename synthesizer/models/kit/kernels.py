@@ -93,7 +93,7 @@ def grow(
     first = np.append(0, np.cumsum(n_bins, dtype=np.int64))
     nodes = [np.empty(2 * (len(sampled) // growth.min_leaf) + 1, dtype=np.int32) for _ in range(4)]
     features = [np.ascontiguousarray(of_feature, dtype=np.uint16) for of_feature in bins]
-    pointers = (ctypes.c_void_p * p)(*[of_feature.ctypes.data for of_feature in features])
+    pointers = (ctypes.c_void_p * p)(*[_pointer(of_feature).value for of_feature in features])
     are_classes = response.ndim == 1
     values = np.ascontiguousarray(response, dtype=np.int32 if are_classes else np.int64)
     n_bins = np.asarray(n_bins, dtype=np.int32)
@@ -352,7 +352,7 @@ def add_rows(
     k, n = positions.shape
     if LIBRARY is not None:
         arrays = {j: np.ascontiguousarray(w, dtype=np.float32) for j, w in weights.items()}
-        pointers = [arrays[j].ctypes.data if j in arrays else None for j in range(k)]
+        pointers = [_pointer(arrays.get(j)).value for j in range(k)]
         LIBRARY.add_rows(
             _pointer(table), table.shape[1], _pointer(positions), (ctypes.c_void_p * k)(*pointers),
             k, ctypes.c_int64(n), _pointer(out),

@@ -123,14 +123,17 @@ class RegressionData:
         """Return the mean variance of each moment given the offsets, and the score, (q, r)."""
         variance = np.zeros(self.moments.shape[1])
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
-        zero = np.zeros(expected.shape, dtype=np.float32)
-        for rows in self._chunks():
-            probabilities, _ = self._probabilities(rows, zero)
-            mean = probabilities @ self.moments
-            square = probabilities @ self.moments**2
-            variance += (square - mean**2).sum(axis=0, dtype=np.float64)
+        for rows, mean, variances in self._expected(np.zeros_like(expected)):
+            variance += variances.sum(axis=0, dtype=np.float64)
             expected += self._weighted(rows).T @ mean
         return np.maximum(variance / len(self.matrix), 1e-4), self._observed - expected
+
+    def _expected(self, point: FloatArray) -> Iterator[tuple[slice, Float32Array, Float32Array]]:
+        """Yield rows, and the mean and variance of their moments at some coefficients, (n, r)."""
+        for rows in self._chunks():
+            probabilities, _ = self._probabilities(rows, point.astype(np.float32))
+            mean = probabilities @ self.moments
+            yield rows, mean, probabilities @ self.moments**2 - mean**2
 
     @cached_property
     def _observed(self) -> FloatArray:
@@ -244,10 +247,7 @@ class RegressionData:
     ) -> FloatArray:
         """Return the root of each curvature over that of the mean variance, shape (q, r)."""
         curvature = penalty.copy()
-        for rows in self._chunks():
-            probabilities, _ = self._probabilities(rows, coefficients.astype(np.float32))
-            mean = probabilities @ self.moments
-            variance = probabilities @ self.moments**2 - mean**2
+        for rows, _, variance in self._expected(coefficients):
             curvature += (self._weighted(rows) * self.matrix[rows]).T @ variance
         ratio = curvature / (factor**2).sum(axis=1)[:, None]
         return np.asarray(np.clip(np.sqrt(ratio), *SCALES))
