@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import GOLDEN, column_values
+from synthesizer.data.codes import GOLDEN, column_values, mean_ranks
 from synthesizer.data.derivations import (
     CONSTANT_SUMS,
     MIN_BROKEN,
@@ -128,6 +128,8 @@ MIN_MEETINGS, MIN_EXCESS = 3, 3.0
 """Fewest numbers, and fewest rows per row by chance, at which the two of an order are equal."""
 MIN_OVERLAP = 0.5
 """Least common part of two ranges that have one unit."""
+MIN_RANK_CORRELATION = 0.8
+"""Least rank correlation of a part and its whole, such as hits and attempts."""
 
 
 def find_relations(
@@ -565,8 +567,7 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str, bool]]:
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
-            candidates = np.flatnonzero(bottoms < tops[i])
-            candidates = candidates[candidates != i]
+            candidates = np.flatnonzero((bottoms < tops[i]) & (np.arange(len(names)) != i))
             for probe in probes:
                 candidates = candidates[~(probe[i] > probe[candidates]).any(axis=1)]
             for j in candidates:
@@ -583,21 +584,23 @@ def _is_order(
 ) -> bool:
     """Whether the order of two numbers means something.
 
-    They are equal at several numbers, or have one unit and an order that is clear, or never equal.
+    They are equal at several numbers, never equal, or their order is clear and they have one unit
+    or are a part and its whole.
     A number that is the group of the other one, such as a district, has no order.
     """
     if _is_group(low, high) or _is_group(high, low):
         return False
     equal = low[(low == high) & (low != 0)]
-    if (
-        len(equal) >= max(MIN_BROKEN, MIN_EXCESS * _equal_by_chance(low, high))
-        and len(np.unique(equal)) >= MIN_MEETINGS
-    ):
+    least = max(MIN_BROKEN, MIN_EXCESS * _equal_by_chance(low, high))
+    if len(equal) >= least and len(np.unique(equal)) >= MIN_MEETINGS:
         return True
     if _are_apart(low, high):
         return same_form or _share_a_scale(*names, low, high)
     share = MIN_SHARE if same_form else MIN_OTHER_SHARE
-    return _is_no_accident(low, high, share) and _share_a_scale(*names, low, high)
+    if not _is_no_accident(low, high, share):
+        return False
+    correlation = np.corrcoef(mean_ranks(low), mean_ranks(high))[0, 1] if same_form else 0
+    return bool(correlation >= MIN_RANK_CORRELATION or _share_a_scale(*names, low, high))
 
 
 def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatArray) -> bool:
@@ -608,14 +611,13 @@ def _share_a_scale(low_name: str, high_name: str, low: FloatArray, high: FloatAr
     """
     words, others = (_WORD.findall(name) for name in (low_name, high_name))
     pairs = [(one.lower(), other.lower()) for one in words for other in others]
-    if any(one[:3] == other[:3] or one[-3:] == other[-3:] for one, other in pairs):
-        return True
-    if all(any(map(_TIME.search, part)) for part in (words, others)):
+    has_word = any(one[:3] == other[:3] or one[-3:] == other[-3:] for one, other in pairs)
+    if has_word or all(any(map(_TIME.search, part)) for part in (words, others)):
         return True
     gap = MAX_NEAR * float(np.quantile(high, 0.9) - np.quantile(low, 0.1))
-    overlap = min(high.max(), low.max()) - max(high.min(), low.min())
-    span = max(high.max(), low.max()) - min(high.min(), low.min())
-    return bool((high - low <= gap).mean() >= MIN_NEAR or overlap >= MIN_OVERLAP * span)
+    ends = np.sort([low.min(), low.max(), high.min(), high.max()])
+    overlap = (ends[2] - ends[1]) / (ends[3] - ends[0])
+    return bool((high - low <= gap).mean() >= MIN_NEAR or overlap >= MIN_OVERLAP)
 
 
 def _is_group(group: FloatArray, number: FloatArray) -> bool:

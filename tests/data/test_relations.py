@@ -270,6 +270,8 @@ def test_an_order_with_many_equal_values_needs_no_common_unit(rng):
         ("modeldata", "attrition", "Age >= TotalWorkingYears"),
         ("openintro", "loans_full_schema", "loan_amount >= paid_principal"),
         ("wooldridge", "apple", "hhsize > numlt5"),
+        ("ISLR", "Hitters", "AtBat >= Hits"),
+        ("quantreg", "engel", "income >= foodexp"),
         ("survival", "cgd0", "not weight >= age"),
         ("AER", "STAR", "not schoolidk >= systemk"),
         ("AER", "Guns", "not murder >= density"),
