@@ -211,6 +211,7 @@ def _kept_relations(
     lost.discard("")
     if dropped:
         findings.note("relations_dropped", dropped=listed([*dict.fromkeys(dropped)], 2, "; "))
+    sentences += (one.sentence for one in context.sets)
     steps = (r for r in context.relations if r.key == "steps" and r.name in chain.stepping)
     sentences += (relation.sentence for relation in steps)
     words = tuple(dict.fromkeys(text for text in sentences if text not in lost))
