@@ -243,6 +243,7 @@ def relations_of_panel(
     every = [
         r for r in every if r not in lost and r.whole not in {one.whole or None for one in lost}
     ]
+    every = [_forbidden(r, table[r.name]) if r.whole and r.key == "rules" else r for r in every]
     computed = {*drawn, *(r.name for r in every if r.key in ("derived", "follows"))}
     return (*every, *(_steps(table.select(n for n in table.names if n not in computed), index)))
 
@@ -254,6 +255,16 @@ def _at_most(relation: Relation) -> Relation:
         return replace(relation, whole=words)
     zero, others = relation.text.rpartition(" else ")[0].split(" if ", 1)
     return Relation("rules", others, relation.name, zero.strip("'"), words)
+
+
+def _forbidden(relation: Relation, column: Column) -> Relation:
+    """Return the rule of a dummy as a condition without rows.
+
+    Histories are drawn within conditions, but a rule replaces a value after its history is drawn.
+    """
+    zero = f"'{relation.value}'" if column.is_coded else relation.value
+    text = f"({relation.text}) and {quote_name(relation.name)} != {zero}"
+    return replace(relation, key="forbid", text=text, value="")
 
 
 def dummy_set(sentence: str, names: Collection[str], table: Table) -> DummySet | None:

@@ -162,20 +162,17 @@ class Context:
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """Relations that all rows keep, without those of dummies that are drawn as one variable."""
-        joint = {one.sentence for one in self.sets}
-        return tuple(r for r in self._relations if r.whole not in joint)
+        return tuple(r for r in self._relations if r.whole not in {s.sentence for s in self.sets})
 
     @cached_property
     def sets(self) -> tuple[DummySet, ...]:
         """Sets of dummies of a panel that are drawn as one variable each."""
         if self.config.panel is None or not isinstance(self.config.method, dict):
             return ()
-        names: dict[str, set[str]] = {}
-        for relation in (r for r in self._relations if r.whole):
-            names.setdefault(relation.whole, set()).update(relation.names)
+        wholes = dict.fromkeys(r.whole for r in self._relations if r.whole)
+        names = {w: {n for r in self._relations if r.whole == w for n in r.names} for w in wholes}
         free = {whole: of_set for whole, of_set in names.items() if not of_set & self._chosen}
-        made = (dummy_set(whole, of_set, self.table) for whole, of_set in free.items())
-        return tuple(one for one in made if one is not None)
+        return tuple(filter(None, (dummy_set(*one, self.table) for one in free.items())))
 
     @property
     def _chosen(self) -> set[str]:

@@ -150,10 +150,9 @@ class Plan:
         """The steps of the variables of the data: a dummy of a set has the model of the set."""
         steps = {step.variable: step for step in self.spec.steps}
         of_set = {n: one.variable.name for one in self.spec.frame.sets for n in one.dummies}
-        joint = {*of_set.values()}
-        for name in (n for n in steps if n not in joint):
+        for name in (n for n in steps if n not in of_set.values()):
             step = steps[of_set.get(name, name)]
-            known = tuple(n for n in step.predictors if n not in joint)
+            known = tuple(n for n in step.predictors if n not in of_set.values())
             yield replace(step, variable=name, predictors=known)
 
     @property
