@@ -178,7 +178,7 @@ class Context:
     def _chosen(self) -> set[str]:
         """Variables with a setting of their draws, or that are excluded from predictors."""
         config, variables = self.config, self.config.variables.items()
-        names = {name for name, _ in (*needed_as_drawn(self), *named(self))}
+        names = {name for name, _ in (*needed_as_drawn(self), *set_or_redrawn(self))}
         names |= {*config.keep, *config.method, *config.section_methods, *config.predictor_matrix}
         names |= {n for n, one in variables if one.model_fields_set - _OF_COLUMNS - {"public"}}
         return names | {other for _, one in variables for other in one.exclude}
@@ -371,7 +371,7 @@ def needed_as_drawn(context: Context) -> Iterator[tuple[str, str]]:
         yield from ((rule.variable, "because panel.rules uses it") for rule in config.panel.rules)
 
 
-def named(context: Context) -> Iterator[tuple[str, str]]:
+def set_or_redrawn(context: Context) -> Iterator[tuple[str, str]]:
     """Yield variables that a rule sets or structural zeros redraw, with the location."""
     for number, rule in enumerate(context.config.rules, 1):
         yield from ((name, f"rule {number}") for name in rule.then)

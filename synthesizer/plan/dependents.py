@@ -12,7 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.relations import Relation
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
-from synthesizer.plan.context import Context, named, needed_as_drawn
+from synthesizer.plan.context import Context, needed_as_drawn, set_or_redrawn
 from synthesizer.plan.findings import Draft, Findings, note, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
@@ -29,7 +29,7 @@ def dependents(
     rule that sets a variable with a formula, or structural zeros that name it, are problems.
     """
     findings, table, computed = Findings(), context.table, dict[str, Relation]()
-    as_drawn, by_entry = dict(needed_as_drawn(context)), dict(named(context))
+    as_drawn, by_entry = dict(needed_as_drawn(context)), dict(set_or_redrawn(context))
     for relation in (r for r in context.relations if r.key in ("derived", "follows")):
         name, is_formula = relation.name, relation.key == "derived"
         used = Expression.parse(relation.text).names if is_formula else {relation.text}

@@ -168,8 +168,8 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 def relations_of(plan: Plan) -> Iterator[Relation]:
-    """Yield the relations of computed variables, in the order of the chain."""
-    for step in plan.spec.steps:
+    """Yield the relations of computed variables, except dummies of a set, in order."""
+    for step in plan.described:
         if isinstance(step.model, Derived):
             yield Relation("derived", step.model.expression, step.variable)
         elif isinstance(step.model, Follows):

@@ -171,14 +171,14 @@ def test_a_set_and_its_dummies_follow_from_each_other(ones, n_shown, rng):
     dummies = [numeric(n, x) if ones is None else coded(n, x, ones)
                for n, x in zip(names, rows, strict=True)]  # fmt: skip
     table = Table([numeric("is 0 to is 5", kind), *dummies])
-    found = dummy_set("", names, table)
-    assert found.variable.name not in table
-    assert found.variable.levels == (*names, *(["none"] if n_shown < 6 else []))
-    joint = Expression.parse(found.expression).derive(table, found.variable)
+    joint_set = dummy_set("", names, table)
+    assert joint_set.variable.name not in table
+    assert joint_set.variable.levels == (*names, *(["none"] if n_shown < 6 else []))
+    joint = Expression.parse(joint_set.expression).derive(table, joint_set.variable)
     np.testing.assert_array_equal(joint.data, np.minimum(kind, n_shown))
     drawn = Table([joint])
     for column in dummies:
-        again = Expression.parse(found.dummies[column.name]).derive(drawn, column.variable)
+        again = Expression.parse(joint_set.dummies[column.name]).derive(drawn, column.variable)
         assert again.equals(column)
 
 
