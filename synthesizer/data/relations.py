@@ -28,6 +28,7 @@ from synthesizer.data.derivations import (
 )
 from synthesizer.data.errors import DataError, listed
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.panel.arrangement import DummySet, free_name
 from synthesizer.data.panel.panel_table import PanelIndex
 from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
@@ -266,6 +267,25 @@ def _forbidden(relation: Relation, column: Column) -> Relation:
     zero = f"'{relation.value}'" if column.is_coded else relation.value
     text = f"({relation.text}) and {quote_name(relation.name)} != {zero}"
     return replace(relation, key="forbid", text=text, value="")
+
+
+def dummy_set(sentence: str, names: Collection[str], table: Table) -> DummySet | None:
+    """Return the variable of a set of dummies; None if its expression cannot be written.
+
+    ``sentence`` is the relation between the dummies.
+    """
+    dummies = {n: d for n in table.names if n in names and (d := _dummy(table[n])) is not None}
+    is_whole = np.any([ones for ones, *_ in dummies.values()], axis=0).all()
+    *firsts, last = levels = [*dummies] if is_whole else [*dummies, free_name("none", dummies)]
+    text = "".join(f"'{n}' if {quote_name(n)} == {dummies[n][1]} else " for n in firsts)
+    text += f"'{last}'"
+    if len(text) > MAX_LENGTH or not all(map(is_plain, levels)):
+        return None
+    name = free_name(f"{levels[0]} to {[*dummies][-1]}", table.names)
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=tuple(levels))
+    is_level = {n: f"{quote_name(name)} == '{n}'" for n in dummies}
+    formulas = {n: f"{one} if {is_level[n]} else {zero}" for n, (_, one, zero) in dummies.items()}
+    return DummySet(variable=variable, expression=text, dummies=formulas, sentence=sentence)
 
 
 def _steps(table: Table, index: PanelIndex) -> Iterator[Relation]:

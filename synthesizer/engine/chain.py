@@ -264,8 +264,7 @@ class FittedChain(Source):
 
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return the number of blocks to draw."""
-        rows = self.n_units if rows is None else rows
-        return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
+        return m * len(self._blocks(allocate(rows or self.n_units, self._stratum_sizes)))
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
         return row_blocks(sizes, self.frame.block)
@@ -427,7 +426,8 @@ def _check_steps(
         earlier.add(name)
         if step in careers:
             earlier.update(frame.derived)
-    if not drawn <= earlier or not earlier - drawn <= set(frame.derived):
+    joint = {one.variable.name for one in frame.sets}
+    if not drawn <= earlier or not earlier - drawn <= {*frame.derived, *joint}:
         raise ValueError("the steps must draw every variable")
 
 

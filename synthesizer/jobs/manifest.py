@@ -150,7 +150,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 *(variable for one in plan.spec.finishers for variable in one.variables),
             )
         ),
-        chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
+        chain=tuple(_planned_step(plan, step) for step in plan.described),
         maker=plan.maker,
         extensions={name: made.facts(source) for name, made in plan.extended.items()},
         contains=_contains(plan),
@@ -196,7 +196,7 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
     columns = plan.arrangement.columns_of(step.variable)
     if columns != (step.variable,):
         entry = entry.model_copy(update={"columns": columns})
-    if step in plan.fitted.steps:
+    if plan.has_chain or step in plan.fitted.steps:
         return entry
     unfitted = {
         "model": plan.maker,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,11 +13,11 @@ import numpy as np
 from synthesizer.config.keys import WARNED, ChainConfig, RareConfig, VariableConfig
 from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement, DummySet, Frame, RowFrame
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
 from synthesizer.data.plugins import arranging_keys
-from synthesizer.data.relations import Relation, find_relations, relations_of_panel
+from synthesizer.data.relations import Relation, dummy_set, find_relations, relations_of_panel
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -115,7 +115,8 @@ class Context:
     @cached_property
     def frame(self) -> Frame | RowFrame:
         """The periods of a panel; the rows of a plain table."""
-        return self.arrangement.frame
+        frame = self.arrangement.frame
+        return replace(frame, sets=self.sets) if isinstance(frame, Frame) else frame
 
     @cached_property
     def table(self) -> Table:
@@ -160,6 +161,30 @@ class Context:
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
+        """Relations that all rows keep, without those of dummies that are drawn as one variable."""
+        return tuple(r for r in self._relations if r.whole not in {s.sentence for s in self.sets})
+
+    @cached_property
+    def sets(self) -> tuple[DummySet, ...]:
+        """Sets of dummies of a panel that are drawn as one variable each."""
+        if self.config.panel is None or not isinstance(self.config.method, dict):
+            return ()
+        wholes = dict.fromkeys(r.whole for r in self._relations if r.whole)
+        names = {w: {n for r in self._relations if r.whole == w for n in r.names} for w in wholes}
+        free = {whole: of_set for whole, of_set in names.items() if not of_set & self._chosen}
+        return tuple(filter(None, (dummy_set(*one, self.table) for one in free.items())))
+
+    @property
+    def _chosen(self) -> set[str]:
+        """Variables with a setting of their draws, or that are excluded from predictors."""
+        config, variables = self.config, self.config.variables.items()
+        names = {name for name, _ in (*needed_as_drawn(self), *set_or_redrawn(self))}
+        names |= {*config.keep, *config.method, *config.section_methods, *config.predictor_matrix}
+        names |= {n for n, one in variables if one.model_fields_set - _OF_COLUMNS - {"public"}}
+        return names | {other for _, one in variables for other in one.exclude}
+
+    @cached_property
+    def _relations(self) -> tuple[Relation, ...]:
         """Relations that all rows keep, without those with a variable that is free."""
         config = self.config
         if config.relations == "none" or config.maker is not None:
@@ -169,7 +194,8 @@ class Context:
         listed = [self.listed(entry) for entry in config.visit_sequence or ()]
         # in the order of draws, which decides what follows from what
         names = [n for n in dict.fromkeys((*config.keep, *listed, *self.names)) if n in usable]
-        names.sort(key=lambda name: self.changing.get(name, 0) > 0)
+        index = panel_of(self.table).index if self.is_panel else None
+        names.sort(key=lambda name: index is not None and changers(index, self.table[name]).any())
         if not names:
             return ()
         table = Table(self.table[name] for name in names)
@@ -194,7 +220,7 @@ class Context:
         panel = self.config.panel
         is_id = name in self.table and self.table[name].variable.kind is Kind.ID
         is_id = is_id or (panel is not None and name == panel.person)
-        follows = self.frame.career is not None and name == self.frame.time
+        follows = name == self.arrangement.frame.time != self.career
         return is_id or follows or name in self.config.drop
 
     def unusable(self, entry: str, name: str) -> list[Problem]:
@@ -207,7 +233,7 @@ class Context:
     @property
     def career(self) -> str | None:
         """The career variable; the time column if careers only draw presence."""
-        return self.frame.career or self.frame.time
+        return self.arrangement.frame.career or self.arrangement.frame.time
 
     @property
     def is_panel(self) -> bool:
@@ -224,18 +250,8 @@ class Context:
         """Share of persons with a change, in [0, 1], by variable of a panel."""
         if not self.is_panel:
             return {}
-        panel = panel_of(self.table)
+        panel = panel_of(self.completed)
         return {c.name: float(changers(panel.index, c).mean()) for c in panel.columns}
-
-    @cached_property
-    def changing_sets(self) -> Mapping[str, float]:
-        """Share of persons with a change in a set of dummies of a panel, by dummy."""
-        shares: dict[str, float] = {}
-        for names in (relation.names for relation in self.relations if relation.whole):
-            panel = panel_of(self.table.select(names))
-            share = float(np.any([changers(panel.index, c) for c in panel.columns], axis=0).mean())
-            shares |= {name: max(share, shares.get(name, 0.0)) for name in names}
-        return shares
 
     def earlier(self, order: Sequence[str], position: int) -> list[str]:
         """Return earlier variables, with those computed from careers if these are earlier."""
@@ -343,6 +359,24 @@ def named_together(context: Context) -> Iterator[Iterable[str]]:
     for text, others in texts:
         with suppress(SynthesizerError):  # reported with the rules
             yield {*Expression.parse(text).names, *others}
+
+
+def needed_as_drawn(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield variables that other settings need as drawn ones, with the reason."""
+    config = context.config
+    yield from ((name, "because strata uses it") for name in config.strata)
+    if context.career is not None:
+        yield context.career, "because it is the career"
+    if config.panel is not None:
+        yield from ((rule.variable, "because panel.rules uses it") for rule in config.panel.rules)
+
+
+def set_or_redrawn(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield variables that a rule sets or structural zeros redraw, with the location."""
+    for number, rule in enumerate(context.config.rules, 1):
+        yield from ((name, f"rule {number}") for name in rule.then)
+    for number, names in enumerate(context.config.structural_zero_lists, 1):
+        yield from ((name, f"structural_zeros {number}") for name in names)
 
 
 def models_without_use(context: Context) -> Iterator[str]:

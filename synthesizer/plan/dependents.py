@@ -12,7 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.relations import Relation
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
-from synthesizer.plan.context import Context
+from synthesizer.plan.context import Context, needed_as_drawn, set_or_redrawn
 from synthesizer.plan.findings import Draft, Findings, note, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
@@ -29,7 +29,7 @@ def dependents(
     rule that sets a variable with a formula, or structural zeros that name it, are problems.
     """
     findings, table, computed = Findings(), context.table, dict[str, Relation]()
-    needed_as_drawn, named = dict(_needed_as_drawn(context)), dict(_named(context))
+    as_drawn, by_entry = dict(needed_as_drawn(context)), dict(set_or_redrawn(context))
     for relation in (r for r in context.relations if r.key in ("derived", "follows")):
         name, is_formula = relation.name, relation.key == "derived"
         used = Expression.parse(relation.text).names if is_formula else {relation.text}
@@ -41,7 +41,7 @@ def dependents(
         if is_circle or (name not in drawn and name in context.config.keep):
             continue
         is_chosen = name not in drawn or settings.options
-        why = "as its method or options require" if is_chosen else needed_as_drawn.get(name)
+        why = "as its method or options require" if is_chosen else as_drawn.get(name)
         if not why and _moves(context, name, used):
             why = "because it comes before them in the order"
         if why:
@@ -55,7 +55,7 @@ def dependents(
             )
         elif is_formula and not _is_defined(context, table, name, Expression.parse(relation.text)):
             findings.note("follows_but_undefined", name=name, is_what=is_what)
-        elif entry := named.get(name):
+        elif entry := by_entry.get(name):
             if is_formula and not relation.whole:
                 findings.problem(
                     "rule_on_derived", name=name, entry=entry, is_what=is_what, others=others
@@ -69,24 +69,6 @@ def dependents(
 def _is_beside(context: Context, name: str, code: str) -> bool:
     """Whether a variable and its code are both drawn for persons, or both for periods."""
     return (context.changing.get(name, 0) > 0) == (context.changing.get(code, 0) > 0)
-
-
-def _needed_as_drawn(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield variables that other settings need as drawn ones, with the reason."""
-    config = context.config
-    yield from ((name, "because strata uses it") for name in config.strata)
-    if context.career is not None:
-        yield context.career, "because it is the career"
-    if config.panel is not None:
-        yield from ((rule.variable, "because panel.rules uses it") for rule in config.panel.rules)
-
-
-def _named(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield variables that a rule sets or structural zeros redraw, with the location."""
-    for number, rule in enumerate(context.config.rules, 1):
-        yield from ((name, f"rule {number}") for name in rule.then)
-    for number, names in enumerate(context.config.structural_zero_lists, 1):
-        yield from ((name, f"structural_zeros {number}") for name in names)
 
 
 def _moves(context: Context, name: str, used: Collection[str]) -> bool:

@@ -205,7 +205,7 @@ def forecast(
     n, p = plan.table.n_rows, len(plan.spec.steps)
     out = n if plan.size is None else plan.size * n / max(plan.table.n_units, 1)
     fits = rates.first_fit
-    fits += rates.fit * sum(work(s, plan.table[s.variable]) for s in plan.spec.steps)
+    fits += rates.fit * sum(work(s, plan.drawn[s.variable]) for s in plan.spec.steps)
     if any(step.n_predictors < len(step.predictors) for step in plan.spec.steps):
         fits += _SCREEN * p**2 * min(n, 5_000) / 1_000
     fits *= plan.m if plan.spec.proper else 1
@@ -286,7 +286,7 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
             if size == most:
                 raise
             continue
-        works = sum(work(s, plan.table[s.variable], sample.n_rows) for s in spec.steps)
+        works = sum(work(s, plan.drawn[s.variable], sample.n_rows) for s in spec.steps)
         fits.append((works, clock() - start))
     for size in (fewer, most):
         start = clock()
@@ -313,7 +313,7 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
     """Return rates from timing the models with most work, on variables of middle size."""
     sample, rng = _sample(plan.table, SAMPLE_ROWS), Seed(0).generator("forecast")
-    groups = _by_model(plan.spec.steps, plan.table)
+    groups = _by_model(plan.spec.steps, plan.drawn)
     with suppress(SynthesizerError):  # loads libraries
         few = _sample(plan.table, MIN_PERSONS)
         for steps in groups:
@@ -321,7 +321,7 @@ def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
     begin = clock()
     seconds = works = of_fits = of_work = of_draws = of_cells = 0.0
     for steps in groups:
-        group = sum(work(step, plan.table[step.variable]) for step in steps)
+        group = sum(work(step, plan.drawn[step.variable]) for step in steps)
         works += group
         fits = done = 0.0
         for position in dict.fromkeys((len(steps) // 2, len(steps) // 4, 3 * len(steps) // 4)):
@@ -337,7 +337,7 @@ def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
             of_draws += clock() - middle
             of_cells += sample.n_rows * (1 + known.n_predictors)
             fits += middle - start
-            done += work(known, plan.table[step.variable], sample.n_rows)
+            done += work(known, plan.drawn[step.variable], sample.n_rows)
         if done:
             seconds += group * fits / done
             of_fits, of_work = of_fits + fits, of_work + group

@@ -152,7 +152,7 @@ def plan_table(plan: Plan) -> list[PlanRow]:
     """Return a row for every variable, in the order of the chain."""
     from synthesizer.plan.forecast import work
 
-    steps, table = plan.spec.steps, plan.table
+    steps, table = plan.spec.steps, plan.drawn
     fitted = [step in plan.fitted.steps for step in steps]
     costs = np.array([work(step, table[step.variable]) for step in steps]) * fitted
     shares = costs / max(costs.sum(), 1.0)
@@ -168,8 +168,8 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 def relations_of(plan: Plan) -> Iterator[Relation]:
-    """Yield the relations of computed variables, in the order of the chain."""
-    for step in plan.spec.steps:
+    """Yield the relations of computed variables, except dummies of a set, in order."""
+    for step in plan.described:
         if isinstance(step.model, Derived):
             yield Relation("derived", step.model.expression, step.variable)
         elif isinstance(step.model, Follows):

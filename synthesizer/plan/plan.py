@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from synthesizer.config.section import SampleDesign, Section
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
-from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.panel.arrangement import Arrangement, Frame
+from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.panel.view import PersonView, View, follows, seen_names
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
@@ -137,6 +138,22 @@ class Plan:
     def key_in_words(self) -> str:
         """The origin of the random key, in words."""
         return key_in_words(self.settings.get("random_key"))
+
+    @cached_property
+    def drawn(self) -> Table:
+        """The data with the variables that are drawn instead of sets of dummies."""
+        frame = self.spec.frame
+        return frame.joined(as_panel(self.table)) if isinstance(frame, Frame) else self.table
+
+    @property
+    def described(self) -> Iterator[Step]:
+        """The steps of the variables of the data: a dummy of a set has the model of the set."""
+        steps = {step.variable: step for step in self.spec.steps}
+        of_set = {n: one.variable.name for one in self.spec.frame.sets for n in one.dummies}
+        for name in (n for n in steps if n not in of_set.values()):
+            step = steps[of_set.get(name, name)]
+            known = tuple(n for n in step.predictors if n not in of_set.values())
+            yield replace(step, variable=name, predictors=known)
 
     @property
     def copied(self) -> tuple[str, ...]:

@@ -212,7 +212,7 @@ def _kept_relations(
     if dropped:
         findings.note("relations_dropped", dropped=listed([*dict.fromkeys(dropped)], 2, "; "))
     steps = (r for r in context.relations if r.key == "steps" and r.name in chain.stepping)
-    sentences += (relation.sentence for relation in steps)
+    sentences += [*(one.sentence for one in context.sets), *(one.sentence for one in steps)]
     words = tuple(dict.fromkeys(text for text in sentences if text not in lost))
     return findings.of((rules, zeros, words))
 

@@ -55,6 +55,12 @@ def plan_methods(context: Context) -> Draft[dict[str, Method]]:
             option, inputs = "expression", Expression.parse(relation.text).names
         methods[name] = Method(ROLES[relation.key], {option: relation.text}, False, inputs=inputs)
     methods |= _of_form(context, methods)
+    for one in context.sets:
+        name = one.variable.name
+        methods[name] = Method(default_for(context, one.variable), {}, is_configured=False)
+        for dummy, text in one.dummies.items():
+            options = {"expression": text}
+            methods[dummy] = Method(ROLES["derived"], options, False, inputs=frozenset({name}))
     return findings.of(_with_events(context, methods, findings))
 
 
@@ -255,7 +261,8 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Draft[list[st
     keeps = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
     findings = Findings()
     listed = _listed(context, findings)
-    unlisted = pairs_last(context, [n for n in context.names if n not in listed])
+    names = [name for listed_name in context.names for name in _with_set(context, listed_name)]
+    unlisted = pairs_last(context, [n for n in dict.fromkeys(names) if n not in listed])
     order = [n for n in unlisted if n in keeps] + listed + [n for n in unlisted if n not in keeps]
     if context.is_panel:
         first = sorted((n for n in unlisted if n in keeps), key=lambda name: name != context.career)
@@ -345,12 +352,17 @@ def _listed(context: Context, findings: Findings) -> list[str]:
         if name in listed:
             findings.problem("order_twice", name=name)
         elif name in context.names:
-            listed.append(name)
+            listed += [n for n in _with_set(context, name) if n not in listed]
         elif context.takes_no_part(name):
             findings.note("order_of_identifier", name=name)
         else:
             findings.problems += context.columns.unknown("visit_sequence", name)
     return listed
+
+
+def _with_set(context: Context, name: str) -> list[str]:
+    """Return a variable, after the one that is drawn instead of it if it is a dummy of a set."""
+    return [*(one.variable.name for one in context.sets if name in one.dummies), name]
 
 
 def _after_inputs(
@@ -402,7 +414,7 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
             _with_base(context, name, {**context.options.get(method.name, {}), **method.options}),
             is_configured=method.is_configured,
         )
-    share = context.changing[name] and context.changing_sets.get(name, context.changing[name])
+    share = context.changing[name]
     base = {"model": method.name, **method.options}
     if name in context.steps and not method.is_configured:
         options = {"base": base, "rate": context.steps[name]}
@@ -416,7 +428,7 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a history with a base model, by default the usual one."""
-    return {"base": default_for(context, context.table[name].variable), **options}
+    return {"base": default_for(context, context.completed[name].variable), **options}
 
 
 def _with_chosen_past(
@@ -516,7 +528,7 @@ def _step(
         if isinstance(error, ModelError) or not is_reported:
             findings.problems.at(f"variable {name!r}", error.problems)
         return None
-    variable, n_problems = context.table[name].variable, len(findings.problems)
+    variable, n_problems = context.completed[name].variable, len(findings.problems)
     findings.problems += _kind_problems(variable, method.name, model)
     known = {column.name: column.variable for column in context.completed.columns}
     for part in model.with_bases():
@@ -539,7 +551,7 @@ def _step(
     cautions = dict.fromkeys(part.caution for part in model.with_bases() if part.caution)
     findings.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     if isinstance(model, HistoryModel) and len(findings.problems) == n_problems:
-        doubts = model.doubts(panel_of(context.completed), context.table[name])
+        doubts = model.doubts(panel_of(context.completed), context.completed[name])
         findings.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
     missing_method, missing_model = _missing_model(context, variable, model, findings)
     step = Step(

@@ -8,7 +8,14 @@ import pytest
 
 from synthesizer.data import sums
 from synthesizer.data.encoding import encode
-from synthesizer.data.relations import Relation, codes_among_numbers, find_relations, rows_off
+from synthesizer.data.expressions import Expression
+from synthesizer.data.relations import (
+    Relation,
+    codes_among_numbers,
+    dummy_set,
+    find_relations,
+    rows_off,
+)
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
 from tests.tables import coded, numeric
@@ -153,6 +160,34 @@ def test_sets_of_dummies_are_found_whole(form, n_shown, words, rng):
     expected = sum(x for i, x in enumerate(dummies) if i != 1) > 0
     broken = np.any([relation.broken(twice) for relation in relations], axis=0)
     np.testing.assert_array_equal(broken, expected)
+
+
+@pytest.mark.parametrize("ones", [("0", "1"), ("no", "yes"), None])
+@pytest.mark.parametrize("n_shown", [6, 4])
+def test_a_set_and_its_dummies_follow_from_each_other(ones, n_shown, rng):
+    kind = rng.integers(0, 6, N)
+    names = [f"is {i}" for i in range(n_shown)]
+    rows = [(kind == i) * 1 for i in range(n_shown)]
+    dummies = [numeric(n, x) if ones is None else coded(n, x, ones)
+               for n, x in zip(names, rows, strict=True)]  # fmt: skip
+    table = Table([numeric("is 0 to is 5", kind), *dummies])
+    joint_set = dummy_set("", names, table)
+    assert joint_set.variable.name not in table
+    assert joint_set.variable.levels == (*names, *(["none"] if n_shown < 6 else []))
+    joint = Expression.parse(joint_set.expression).derive(table, joint_set.variable)
+    np.testing.assert_array_equal(joint.data, np.minimum(kind, n_shown))
+    drawn = Table([joint])
+    for column in dummies:
+        again = Expression.parse(joint_set.dummies[column.name]).derive(drawn, column.variable)
+        assert again.equals(column)
+
+
+def test_a_set_with_texts_that_no_expression_can_contain_has_no_variable(rng):
+    kind = rng.integers(0, 3, N)
+    odd, long = [["it's", "b", "c"], [letter * 400 for letter in "abc"]]
+    for names in (odd, long):
+        table = Table(numeric(name, (kind == i) * 1) for i, name in enumerate(names))
+        assert dummy_set("", names, table) is None
 
 
 def test_dummies_that_are_apart_by_accident_are_no_set(rng):

@@ -289,21 +289,78 @@ def test_dummies_are_kept_in_any_order_of_draws(n_dummies: int, first: list[str]
     assert counts == ({1} if n_dummies == 5 or not first else {0, 1})
 
 
-def test_dummies_of_a_panel_keep_their_margins() -> None:
-    """A person who leaves one level may enter any other, not only that of the last dummy."""
+IN_YEARS = {"person": "person", "time": "year"}
+
+
+def kinds_over_time(stay: float, n_dummies: int) -> pd.DataFrame:
+    """Return persons in years with dummies of five kinds, and pay that depends on the kind."""
     rng = np.random.default_rng(0)
     n_years, shares = 6, np.array([0.1, 0.35, 0.25, 0.1, 0.2])
     kind = rng.choice(5, size=(N, n_years), p=shares)
     for year in range(1, n_years):
-        stays = rng.random(N) < 0.6
+        stays = rng.random(N) < stay
         kind[stays, year] = kind[stays, year - 1]
     persons, years = np.divmod(np.arange(N * n_years), n_years)
-    frame = pd.DataFrame({"person": persons, "year": years})
-    frame = frame.assign(**{f"d{k}": (kind.ravel() == k) * 1 for k in range(5)})
-    drawn = drawn_from(frame, N, panel={"person": "person", "time": "year"})
-    dummies = drawn.filter(like="d").astype(int)
-    assert (dummies.sum(axis=1) == 1).all()
-    assert np.abs(dummies.mean() - frame.filter(like="d").mean()).max() < 0.05
+    dummies = {f"d{k}": (kind.ravel() == k) * 1 for k in range(n_dummies)}
+    pay = kind.ravel() + rng.normal(0, 1, N * n_years)
+    return pd.DataFrame({"person": persons, "year": years, **dummies, "pay": pay.round(2)})
+
+
+def staying(frame: pd.DataFrame) -> float:
+    """Return the share of later rows with the dummies of the row before."""
+    dummies, person = frame.filter(regex="^d").astype(int).to_numpy(), frame["person"].to_numpy()
+    later = person[1:] == person[:-1]
+    return float((dummies[1:] == dummies[:-1]).all(axis=1)[later].mean())
+
+
+@pytest.mark.parametrize("stay", [0.6, 1.0])
+@pytest.mark.parametrize("n_dummies", [4, 5])
+def test_dummies_of_a_panel_are_drawn_as_one_variable(
+    stay: float, n_dummies: int, tmp_path: Path
+) -> None:
+    """A person who leaves one level may enter any other, not only that of the last dummy."""
+    frame = kinds_over_time(stay, n_dummies)
+    chain = Synthesizer(seed=1, random_key="none", workers=1, panel=IN_YEARS).fit(frame)
+    drawn = chain.generate()[0]
+    assert [*drawn] == [*frame]
+    dummies = drawn.filter(regex="^d").astype(int)
+    assert set(dummies.sum(axis=1)) == ({1} if n_dummies == 5 else {0, 1})
+    assert np.abs(dummies.mean() - frame.filter(regex="^d").mean()).max() < 0.05
+    assert staying(drawn) == pytest.approx(staying(frame), abs=0.02)
+    means = [x["pay"].astype(float).groupby(x["d4" if n_dummies == 5 else "d3"].astype(int)).mean()
+             for x in (frame, drawn)]  # fmt: skip
+    assert np.abs(means[1] - means[0]).max() < 0.2
+    chain.save(tmp_path / "model")
+    loaded = Synthesizer.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(loaded.generate()[0], drawn)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "order": {"visit_sequence": ["d3", "pay", "d1"]},
+    "model": {"variables": {"d2": {"method": "sample"}}},
+    "excluded": {"variables": {"pay": {"exclude": ["d2"]}}},
+    "zeros": {"forbid": ["d4 == '1' and pay < -1"], "on_violation": "ignore"},
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_dummies_of_a_panel_with_other_settings(name: str) -> None:
+    drawn = drawn_from(kinds_over_time(0.6, 5), N, panel=IN_YEARS, **SETTINGS[name])
+    assert set(drawn.filter(regex="^d").astype(int).sum(axis=1)) == {1}
+
+
+def test_the_variable_of_a_set_is_in_no_file(tmp_path: Path) -> None:
+    frame = kinds_over_time(0.6, 5)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    output = {"directory": tmp_path / "out"}
+    settings = {"data": {"path": tmp_path / "d.csv"}, "panel": IN_YEARS, "output": output}
+    result = run({**settings, "workers": 1, "checks": False})
+    steps = {step.variable: step for step in result.manifest.chain}
+    assert {*steps, "person"} == {*frame}
+    assert {steps[f"d{k}"].model for k in range(5)} == {"lag_one"}
+    assert {*steps["pay"].predictors} > {f"d{k}" for k in range(5)}
+    assert {name for step in steps.values() for name in step.predictors if " to " in name} == set()
 
 
 def test_a_relation_that_no_draw_can_keep_is_noted(tmp_path: Path) -> None:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 import numpy as np
 
+from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import ABSENT, OTHERS, person_summary, row_summary
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
 
 BLOCK_ROWS = BLOCK_PERSONS = 50_000
 """Rows, or persons, per generator; the draws depend on these constants."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DummySet:
+    """A categorical variable that is drawn instead of its dummies; no file contains it."""
+
+    variable: Variable
+    expression: str
+    """Its value, computed from the dummies."""
+    dummies: Mapping[str, str]
+    """Value of each dummy, computed from the variable."""
+    sentence: str
+    """The relation between the dummies."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +37,7 @@ class RowFrame:
     career = time = drawn_career = None
     derived: ClassVar[tuple[str, ...]] = ()
     personal: ClassVar[tuple[str, ...]] = ()
+    sets: ClassVar[tuple[DummySet, ...]] = ()
     n_careers = 0
 
     @property
@@ -70,6 +85,8 @@ class Frame:
     """The variable of the careers; None if careers are presence only."""
     counted: str | None = None
     """Variable with the number of rows of a unit, replacing attributes of careers."""
+    sets: tuple[DummySet, ...] = ()
+    """Dummies that are drawn as one variable each."""
     n_careers: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -134,12 +151,17 @@ class Frame:
 
     def completed(self, table: Table) -> PanelTable:
         """Return a panel with time and the attributes of careers, predictors of later draws."""
-        table = as_panel(table)
+        table = self.joined(as_panel(table))
         index = table.index
         states = None if self.career is None else table[self.career]
         personal, of_rows = self._attributes(index, states)
         periods = self.periods.take(index.period)
         return table.with_columns([periods, *map(table.spread, personal), *of_rows])
+
+    def joined(self, table: PanelTable) -> PanelTable:
+        """Return a panel with the variables of its sets of dummies."""
+        parsed = [(one.variable, Expression.parse(one.expression)) for one in self.sets]
+        return table.with_columns([x.derive(table, v) for v, x in parsed if x.names <= {*table}])
 
     def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:  # noqa: ARG002
         """Return the drawn columns of the schema; the form numbers the persons."""

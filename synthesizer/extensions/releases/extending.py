@@ -115,7 +115,7 @@ class Extending(Source):
                         self.spec,
                         self.frame,
                         waves,
-                        past.take_units(np.arange(start, stop)),
+                        self.frame.joined(past.take_units(np.arange(start, stop))),
                         [counts[b] for counts in new],
                         request.seed,
                         (dataset, b),

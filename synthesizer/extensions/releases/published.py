@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,7 @@ class Published(Planned):
     def _of_half(self, fitting: Fitting) -> tuple[Given, int]:
         """Synthesise the published periods of a half, as a whole."""
         before = as_panel(fitting.table).until(self.since)
-        spec = replace(fitting.spec, frame=until(self.arrangement.frame, self.since))
+        spec = replace(fitting.spec, frame=until(cast(Frame, fitting.spec.frame), self.since))
         chain = replace(fitting, table=before, fitted=spec).chain()
         return lambda request: map(as_panel, chain.drawn(request)), before.n_units
 

@@ -136,6 +136,29 @@ def test_what_goes_on_is_judged_whole_and_counts_once(published: Path, tmp_path:
     assert now["releases"] is None  # all of the first run is in its files
 
 
+def test_dummies_go_on_as_one_variable(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    kind = np.where(
+        rng.random((400, 6)) < 0.3, rng.integers(0, 4, (400, 6)), np.arange(400)[:, None] % 4
+    )
+    persons, years = np.divmod(np.arange(2_400), 6)
+    dummies = {f"d{k}": (kind.ravel() == k) * 1 for k in range(4)}
+    frame = pd.DataFrame({"person": persons, "year": 2000 + years, **dummies})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    frame[frame["year"] < 2004].to_csv(tmp_path / "old.csv", index=False)
+    form = {"panel": {"person": "person", "time": "year"}, "seed": 1}
+    assert call("run", config_of(tmp_path / "run", tmp_path / "old.csv", form)).exit_code == 0
+    result = extended(tmp_path / "more", tmp_path / "new.csv", tmp_path / "run/out", form)
+    assert result.exit_code == 0, result.output
+    drawn = pd.read_csv(tmp_path / "more/out/synthetic_1.csv")
+    assert [*drawn] == [*frame]
+    assert set(drawn["year"]) == set(frame["year"])
+    assert set(drawn[[*dummies]].sum(axis=1)) == {1}
+    stays = [(x.sort_values(["person", "year"])[[*dummies]].diff() == 0).all(axis=1).mean()
+             for x in (frame, drawn)]  # fmt: skip
+    assert stays[1] == pytest.approx(stays[0], abs=0.04)
+
+
 def test_workers_and_steps_do_not_matter(published: Path, tmp_path: Path) -> None:
     """Two waves at once and one after the other hold the same published bytes."""
     run, source = published / "long" / "out", published / "long.csv"
