@@ -20,8 +20,8 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table
 Codes = npt.NDArray[np.int64]
 Groups = int | Sequence[float]
 
-# A dense lookup of up to 64 MB beats a binary search; above that memory matters more.
-_DENSE = 2**24
+# A dense lookup of up to 64 MB, and 64 entries a code, beats a binary search.
+_DENSE, _DENSE_PER_CODE = 2**24, 64
 _LARGEST = 2**62
 
 
@@ -120,7 +120,7 @@ class Dictionary:
     """Numbering 0, 1, ... of the distinct codes of one array, for look-up."""
 
     def __init__(self, codes: Codes, size: int) -> None:
-        if size <= _DENSE:
+        if size <= min(_DENSE, _DENSE_PER_CODE * len(codes)):
             self._known: Codes | None = None
             seen = np.zeros(size, dtype=bool)
             seen[codes] = True

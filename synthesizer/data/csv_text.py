@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from encodings.aliases import aliases
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -148,7 +149,9 @@ def _first_rows(data: pa.Buffer, delimiter: str, quote: str) -> tuple[list[list[
     """Return the first rows that are as long as the header, and their line end."""
     head = data.slice(0, min(SAMPLE_BYTES, data.size)).to_pybytes()
     rows_and_ends = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
-    rows = [(cells, end) for cells, end in rows_and_ends if cells != [""]]
+    filled = ((cells, end) for cells, end in rows_and_ends if cells != [""])
+    # without a quote the header shows all
+    rows = [*(filled if quote.encode() in head else islice(filled, 1))]
     width, line_end = len(rows[0][0]), rows[0][1] or "\n"
     return [cells for cells, _ in rows if len(cells) == width], line_end
 
@@ -174,8 +177,7 @@ def _is_empty(column: pa.ChunkedArray) -> bool:
 
 def _refuse_nul(data: pa.Buffer, origin: str) -> None:
     text = np.frombuffer(data, dtype=np.uint8)
-    count = int((text == 0).sum())
-    if count:
+    if count := int((text == 0).sum()):
         line = int((text[: int(np.argmax(text == 0))] == ord("\n")).sum()) + 1
         wide = half_empty(data)
         remedy = (

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import methodcaller
 from typing import Any, Final, TypedDict
 
@@ -118,22 +118,22 @@ def _rows(
     lines: Sequence[bytes], delimiter: str, quote: str, comment: str, number: int
 ) -> list[_Row]:
     """Return the first rows without comments; ``number`` is that of the first line."""
-    numbered = [
-        (k, line)
-        for k, line in enumerate(lines, number)
-        if not (comment and line.startswith(comment.encode()))
-    ]
-    texts = (line.decode(errors="replace") for _, line in numbered)
-    reader = csv.reader(texts, delimiter=delimiter, quotechar=quote)
+    numbered: list[tuple[int, bytes]] = []  # those that the reader has taken
+
+    def texts() -> Iterator[str]:
+        for k, line in enumerate(lines, number):
+            if not (comment and line.startswith(comment.encode())):
+                numbered.append((k, line))
+                yield line.decode(errors="replace")
+
+    reader = csv.reader(texts(), delimiter=delimiter, quotechar=quote)
     rows: list[_Row] = []
     begin = 0
     try:
-        for cells in reader:
+        for cells in islice(reader, SAMPLE_ROWS + MAX_TITLE_ROWS + 1):
             text = b"".join(line for _, line in numbered[begin : reader.line_num])
             rows.append(_Row(numbered[begin][0], cells, text))
             begin = reader.line_num
-            if len(rows) > SAMPLE_ROWS + MAX_TITLE_ROWS:
-                break
     except csv.Error:
         if not rows:
             raise
@@ -237,7 +237,8 @@ def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
     """Return the delimiter that occurs equally often in most lines, outside of quotes."""
     sign = quote.encode()
     quoted = rb"(?m)(?:^|(?<=[,;\t|]))%b(?:[^%b]|%b%b)*(?:%b|\Z)" % ((sign,) * 5)
-    rest = re.sub(quoted, b"", b"".join(lines)).splitlines()
+    text = b"".join(lines)
+    rest = re.sub(quoted, b"", text).splitlines() if sign in text else lines
     best, chosen = (0.0, 0), ","
     for candidate in DELIMITERS:
         counts = Counter(map(methodcaller("count", candidate.encode()), rest))

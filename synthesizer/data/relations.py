@@ -444,12 +444,12 @@ def _where(name: str, levels: Sequence[str]) -> str:
 
 def rows_off(code: Column, label: Column) -> BoolArray:
     """Return the rows whose label is not the most frequent one of their code, shape (n,)."""
-    codes = _values(code)
-    keys = np.stack([codes, _values(label)])
-    pairs, pair_of, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    order = np.lexsort((-counts, pairs[0]))
-    leading = order[np.unique(pairs[0][order], return_index=True)[1]]
-    return np.asarray(~np.isin(np.ravel(pair_of), leading))
+    size = len(label) + label.variable.n_codes
+    keys = _values(code) * size + _values(label)
+    pairs, pair_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    order = np.lexsort((-counts, pairs // size))
+    leading = order[np.unique(pairs[order] // size, return_index=True)[1]]
+    return np.asarray(~np.isin(pair_of, leading))
 
 
 def codes_among_numbers(table: Table) -> list[str]:
@@ -518,20 +518,19 @@ def _followers(
     """Return the columns with one value for each code of a column, not by chance."""
     columns = {column.name: column for column in (*codes, *others)}
     values = {name: _values(column) for name, column in columns.items()}
-    sources = [column.name for column in codes]
     names = [column.name for column in others if _many(values[column.name])]
     n = len(next(iter(values.values()), ()))
     followers: dict[str, list[str]] = {}
     shuffled = np.argsort(np.arange(n, dtype=np.uint64) * GOLDEN)
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
-    for source in sources:
+    for source in [column.name for column in codes]:
         order = np.argsort(values[source], kind="stable")
         order = order[has_code(columns[source], joined)[order]]
         is_same = np.diff(values[source][order]) == 0
         before, after = order[:-1][is_same], order[1:][is_same]
         if len(before) < max(MIN_ROWS, MAX_CODES * len(order)):
             continue
-        repeated, candidates = np.union1d(before, after), np.arange(len(names))
+        candidates = np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
             rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
             one, two = (every[np.ix_(candidates, ends[rows])] for ends in (before, after))
@@ -539,6 +538,7 @@ def _followers(
         for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
             # a code of one row is no evidence
+            repeated = order[np.append(is_same, False) | np.append(False, is_same)]
             if broken[order].sum() >= MIN_BROKEN and _many(values[other][repeated]):
                 followers.setdefault(source, []).append(other)
     return followers

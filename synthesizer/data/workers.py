@@ -52,7 +52,7 @@ def load_blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-VERSION = 5
+VERSION = 6
 """As in kernels.c: a library that was built from an older source is not used."""
 
 

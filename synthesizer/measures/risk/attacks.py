@@ -532,17 +532,6 @@ class Conditions:
         return Conditions(self.variables[rows], self.low[rows], self.high[rows], self.outside[rows])
 
 
-class _ConditionTerm(NamedTuple):
-    """One term of a condition, and the slice of its range among sorted values."""
-
-    variable: int
-    low: int
-    high: int
-    outside: bool
-    start: int
-    stop: int
-
-
 class SortedRecords:
     """Records with each variable sorted, to count those that meet conditions.
 
@@ -610,10 +599,7 @@ class SortedRecords:
         terms = (conditions.variables, conditions.low, conditions.high, conditions.outside)
         columns = [np.take_along_axis(c, order, axis=1).tolist() for c in (*terms, start, stop)]
         return np.array(
-            [
-                self._one_meets([_ConditionTerm(*term) for term in zip(*rows, strict=True)])
-                for rows in zip(*columns, strict=True)
-            ],
+            [self._one_meets([*zip(*rows, strict=True)]) for rows in zip(*columns, strict=True)],
             dtype=bool,
         )
 
@@ -627,21 +613,20 @@ class SortedRecords:
             stop[terms] = np.searchsorted(values, high, side="right")
         return start, stop
 
-    def _one_meets(self, terms: list[_ConditionTerm]) -> bool:
-        """Return whether exactly one record meets all terms, the narrowest of which comes first."""
-        narrowest, *others = terms
-        order = self._orders[narrowest.variable]
-        if narrowest.outside:
-            rows = np.concatenate([order[: narrowest.start], order[narrowest.stop :]])
-        else:
-            rows = order[narrowest.start : narrowest.stop]
+    def _one_meets(self, terms: Sequence[tuple[int, ...]]) -> bool:
+        """Return whether exactly one record meets all terms, the narrowest of which comes first.
+
+        A term is variable, low, high, outside, and the slice of its range among sorted values.
+        """
+        (variable, *_, outside, start, stop), *others = terms
+        order = self._orders[variable]
+        rows = np.concatenate([order[:start], order[stop:]]) if outside else order[start:stop]
         met = 0
         for first in range(0, len(rows), _BLOCK):
             block = rows[first : first + _BLOCK]
-            for term in others:
-                values = self.codes[term.variable][block]
-                inside = (values >= term.low) & (values <= term.high)
-                block = block[inside != term.outside]
+            for variable, low, high, outside, *_ in others:
+                values = self.codes[variable][block]
+                block = block[((values >= low) & (values <= high)) != outside]
             met += len(block)
             if met > 1:
                 return False

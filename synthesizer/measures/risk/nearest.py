@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.errors import DataError
@@ -48,6 +49,8 @@ _PAIRS_PER_BLOCK = 2**16
 """Distances of a block fit the cache of the processor."""
 _LANES = 64
 """Records of a block, as in kernels.c."""
+_SORTED_BY = 8
+"""Variables by which records are sorted for the search."""
 
 
 NEARER_SHARE = FigureKind(
@@ -367,19 +370,11 @@ def mixed_records(
 
 def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
     """Return the stacked records of tables that were coded together."""
-    first = parts[0]
-    return MixedRecords(
-        {
-            name: np.concatenate([records.labels[name] for records in parts])
-            for name in first.labels
-        },
-        {
-            name: np.concatenate([records.numbers[name] for records in parts])
-            for name in first.numbers
-        },
-        first.unit,
-        sum(records.n_rows for records in parts),
+    labels, numbers = (
+        {name: np.concatenate([side[name] for side in sides]) for name in sides[0]}
+        for sides in zip(*((part.labels, part.numbers) for part in parts), strict=True)
     )
+    return MixedRecords(labels, numbers, parts[0].unit, sum(part.n_rows for part in parts))
 
 
 def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Codes]:
@@ -399,21 +394,31 @@ def nearest_rows(
 ) -> tuple[Codes, FloatArray, FloatArray]:
     """Return the first nearest other of each row, and the distances of the two nearest.
 
-    A distance is the sum of the differences of the variables, each at most its limit. All pairs
-    are compared: this is faster than trees for mixed types with many ties. Shapes are (n, p),
-    (m, p) and (p,); the second distance is infinite for a lone other.
+    A distance is the sum of the differences of the variables, each at most its limit. Sorted
+    blocks of others are compared, until coarse differences exclude them; this is exact. Shapes are
+    (n, p), (m, p) and (p,); the second distance is infinite for a lone other.
     """
     (n, p), m = rows.shape, len(others)
     nearest, first, second = np.zeros(n, np.int64), np.full(n, np.inf), np.full(n, np.inf)
     if LIBRARY is not None:
-        filled = np.zeros((-(-m // _LANES) * _LANES, p))
-        filled[:m] = others
-        blocks = filled.reshape(-1, _LANES, p).transpose(0, 2, 1)
-        sides = [np.ascontiguousarray(side, dtype=np.float64) for side in (rows, blocks, limits)]
+        scale = 255 / max(limits.max(), limits.sum() / 257, 1e-9)
+        coarse, coarse_others, coarse_limits = (
+            (scale * values).astype(np.int64).astype(np.uint16) for values in (rows, others, limits)
+        )
+        # the variables that differ most come first, and a row begins at the others like it
+        by = np.argsort(-np.minimum(np.abs(others - others[::-1]), limits).sum(axis=0))
+        together = np.lexsort(np.concatenate([coarse_others, coarse])[:, by[:_SORTED_BY][::-1]].T)
+        is_other = together < m
+        order, home = together[is_other], np.empty(n, np.int64)
+        home[together[~is_other] - m] = is_other.cumsum()[~is_other] // _LANES
+        sides = (
+            *(rows, _blocks(others[order]), limits),
+            *(coarse[:, by], _blocks(coarse_others[order][:, by]), coarse_limits[by]),
+        )
+        arrays = (*map(np.ascontiguousarray, sides), order, home, nearest, first, second)
         LIBRARY.nearest_rows(
-            pointer(sides[0]), ctypes.c_int64(n), pointer(sides[1]), ctypes.c_int64(m), p,
-            *map(pointer, (sides[2], nearest, first, second)),
-        )  # fmt: skip
+            ctypes.c_int64(n), ctypes.c_int64(m), p, ctypes.c_double(scale), *map(pointer, arrays)
+        )
         return nearest, first, second
     for block, sums in _distances(rows, others, limits):
         every = np.arange(len(sums))
@@ -422,6 +427,12 @@ def nearest_rows(
         sums[every, nearest[block]] = np.inf
         second[block] = sums.min(axis=1)
     return nearest, first, second
+
+
+def _blocks(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return rows as blocks of 64 by variable; zeros fill the last one."""
+    filled = np.pad(rows, ((0, -len(rows) % _LANES), (0, 0)))
+    return filled.reshape(-1, _LANES, rows.shape[1]).transpose(0, 2, 1)
 
 
 def _distances(

@@ -324,7 +324,8 @@ class Features:
         first, second = self._factors
         if len(first):
             out[:, -len(first) :] = out[:, first] * out[:, second]
-        out -= self.means
+        if self.means.any():
+            out -= self.means
         return out
 
     @cached_property

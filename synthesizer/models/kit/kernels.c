@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 5; }
+int32_t kernels_version(void) { return 6; }
 
 /* ---- Trees ---- */
 
@@ -77,20 +77,13 @@ static int64_t *filled(const Data *d, const int32_t *rows, int64_t n, int64_t *t
     return table;
 }
 
-/* Sum of squared sums over the count: the larger it is, the purer the rows are. */
-static double score(const int64_t *sums, int32_t width, int64_t count)
-{
-    double squares = 0.0;
-    for (int32_t k = 0; k < width; k++) squares += (double)sums[k] * (double)sums[k];
-    return squares / (double)count;
-}
-
-static double score_of_rest(const int64_t *total, const int64_t *sums, int32_t width, int64_t count)
+/* Sum of squared sums, less those of others if any, over the count: the larger, the purer. */
+static inline double score(const int64_t *sums, const int64_t *less, int32_t width, int64_t count)
 {
     double squares = 0.0;
     for (int32_t k = 0; k < width; k++) {
-        double rest = (double)(total[k] - sums[k]);
-        squares += rest * rest;
+        double sum = (double)(less ? sums[k] - less[k] : sums[k]);
+        squares += sum * sum;
     }
     return squares / (double)count;
 }
@@ -112,8 +105,8 @@ static void scan(const Data *d, int32_t feature, const int64_t *table, Split *be
         const int64_t *cell = table + (int64_t)b * d->stride;
         if (!cell[0]) continue;
         if (last >= 0 && left[0] >= d->min_leaf && n - left[0] >= d->min_leaf) {
-            double value = score(left + 1, d->width, left[0])
-                + score_of_rest(d->total + 1, left + 1, d->width, n - left[0]);
+            double value = score(left + 1, NULL, d->width, left[0])
+                + score(d->total + 1, left + 1, d->width, n - left[0]);
             if (value > best->score) *best = (Split){feature, last, b, value};
         }
         for (int32_t k = 0; k < d->stride; k++) left[k] += cell[k];
@@ -194,9 +187,9 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
 {
     Data d = {n_features, width, width + 1, min_leaf, n_candidates, bins, n_bins, first, classes,
               response, NULL, NULL, NULL, NULL};
-    int64_t cells = first[n_features] * d.stride, n_waiting = 0, room = 64;
+    int64_t cells = first[n_features] * d.stride, n_waiting = 0;
     int32_t n_nodes = 0;
-    Node *waiting = malloc(room * sizeof(Node));
+    Node *waiting = malloc((n / min_leaf + 1) * sizeof(Node)); /* they share no row */
     int32_t *moved = malloc(n * sizeof(int32_t));
     int64_t *spare = calloc(cells <= max_cells ? cells : 1, sizeof(int64_t));
     int64_t *table = cells <= max_cells ? malloc(cells * sizeof(int64_t)) : NULL;
@@ -211,7 +204,7 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
     } else {
         waiting[n_waiting++] = (Node){0, n, -1, 0, key, table ? filled(&d, rows, n, table) : NULL};
     }
-    while (n_waiting && n_nodes >= 0) {
+    while (n_waiting) {
         Node node = waiting[--n_waiting];
         int64_t size = node.end - node.start;
         int32_t number = n_nodes++;
@@ -219,7 +212,7 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
         if (node.parent >= 0) right[node.parent] = number;
         if (size >= 2 * (int64_t)min_leaf && (max_depth < 0 || node.depth < max_depth))
             split = best_split(&d, &node, rows);
-        if (split.feature < 0 || !(split.score - score(d.total + 1, width, size) > min_gain)) {
+        if (split.feature < 0 || !(split.score - score(d.total + 1, NULL, width, size) > min_gain)) {
             feature[number] = right[number] = -1;
             free(node.table);
             continue;
@@ -233,20 +226,9 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
                          {node.start, middle, -1, node.depth + 1, mixed(2 * node.key + 1), NULL}};
         int smaller = sides[0].end - sides[0].start > sides[1].end - sides[1].start;
         inherit(&d, &node, &sides[1 - smaller], &sides[smaller], rows, spare);
-        if (n_waiting + 2 > room) {
-            Node *more = realloc(waiting, 2 * room * sizeof(Node));
-            if (!more) {
-                free(sides[1 - smaller].table);
-                n_nodes = -1;
-                break;
-            }
-            waiting = more;
-            room *= 2;
-        }
         waiting[n_waiting++] = sides[0];
         waiting[n_waiting++] = sides[1];
     }
-    while (waiting && n_waiting) free(waiting[--n_waiting].table);
     free(waiting);
     free(moved);
     free(spare);
@@ -447,23 +429,46 @@ void choose_rows(const int64_t *order, int64_t n, int32_t k, const int32_t *cell
 /* ---- Distances ---- */
 
 /* Find the first nearest of m others for each of n rows, and the distances of the two nearest: sums
-   over p variables, in order, of differences up to a limit. Others: blocks of 64 by variable. */
-WIDE void nearest_rows(const double *rows, int64_t n, const double *others, int64_t m, int32_t p,
-                  const double *limits, int64_t *nearest, double *first, double *second)
+   over p variables, in order, of differences up to a limit. Others are sorted, in blocks of 64 by
+   variable; order has their numbers. Coarse values are whole numbers, differences modulo 2^16: their
+   sum is at most scale times the distance, plus p. The search begins at the home block of a row, and
+   leaves a block when all coarse sums exceed the second nearest. */
+WIDE void nearest_rows(int64_t n, int64_t m, int32_t p, double scale, const double *rows,
+                  const double *others, const double *limits, const uint16_t *coarse,
+                  const uint16_t *coarse_others, const uint16_t *coarse_limits,
+                  const int64_t *order, const int64_t *home, int64_t *nearest, double *first,
+                  double *second)
 {
-    for (int64_t start = 0; start < m; start += 64, others += 64 * p) {
-        for (int64_t i = 0; i < n; i++) {
-            double sums[64] = {0.0}, apart[64];
-            int is_near = 0;
-            for (int32_t k = 0; k < p; k++) {
-                double x = rows[i * p + k], most = limits[k];
-                for (int j = 0; j < 64; j++) apart[j] = fabs(others[64 * k + j] - x);
-                for (int j = 0; j < 64; j++) sums[j] += apart[j] < most ? apart[j] : most;
+    for (int64_t i = 0, n_blocks = (m + 63) / 64; i < n; i++) {
+        for (int64_t b = 0; b < n_blocks; b++) {
+            const int64_t start = 64 * ((home[i] + b) % n_blocks);
+            double sums[64], top = scale * second[i] + p + 1;
+            uint16_t least[64] = {0}, lowest = 0, most = top < 65535.0 ? (uint16_t)top : 65535;
+            for (int32_t k = 0; k < p && lowest <= most; k++) {
+                const uint16_t *other = coarse_others + start * p + 64 * k, x = coarse[i * p + k];
+                const uint16_t limit = coarse_limits[k];
+                for (int j = 0; j < 64; j++) {
+                    uint16_t up = other[j] - x, down = -up, apart = up < down ? up : down;
+                    least[j] += apart < limit ? apart : limit;
+                }
+                lowest = 65535;
+                for (int j = 0; j < 64; j++) lowest = least[j] < lowest ? least[j] : lowest;
             }
-            for (int j = 0; j < 64; j++) is_near |= sums[j] < second[i];
-            for (int j = 0; is_near && j < 64 && start + j < m; j++) {
+            if (lowest > most) continue;
+            memset(sums, 0, sizeof sums);
+            for (int32_t k = 0; k < p; k++) {
+                const double *other = others + start * p + 64 * k;
+                const double x = rows[i * p + k], limit = limits[k];
+                for (int j = 0; j < 64; j++) {
+                    double apart = fabs(other[j] - x);
+                    sums[j] += apart < limit ? apart : limit;
+                }
+            }
+            for (int j = 0; j < 64 && start + j < m; j++) {
+                int is_earlier = sums[j] == first[i] && order[start + j] < nearest[i];
                 if (sums[j] < second[i]) second[i] = sums[j] < first[i] ? first[i] : sums[j];
-                if (sums[j] < first[i]) first[i] = sums[j], nearest[i] = start + j;
+                if (sums[j] < first[i] || is_earlier)
+                    first[i] = sums[j], nearest[i] = order[start + j];
             }
         }
     }

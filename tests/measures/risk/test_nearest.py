@@ -258,6 +258,22 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     assert np.isinf(module.nearest_rows(rows, others[:1], limits)[2]).all()
 
 
+@pytest.mark.parametrize("m", [1, 63, 64, 128, 257])
+@pytest.mark.parametrize("limits", [(1.0, 1.0, 1.0), (0.0, 3.0, 0.25), (0.0, 0.0, 0.0)])
+def test_the_search_finds_the_first_nearest(m, limits):
+    """Coarse values beyond 16 bits, negative ones and many ties hide no nearer record."""
+    generator = np.random.default_rng(m)
+    rows, others = (generator.integers(-2, 3, (n, 3)) * [1.0, 700.0, 0.1] for n in (90, m))
+    limits = np.array(limits)
+    every = np.minimum(np.abs(rows[:, None] - others), limits)
+    distances = every[..., 0] + every[..., 1] + every[..., 2]  # sum() has another order
+    positions, first, second = module.nearest_rows(rows, others, limits)
+    assert positions.tolist() == distances.argmin(axis=1).tolist()
+    ordered = np.sort(np.column_stack([distances, np.full(len(rows), np.inf)]), axis=1)
+    assert first.tolist() == ordered[:, 0].tolist()
+    assert second.tolist() == ordered[:, 1].tolist()
+
+
 def test_more_levels_than_a_byte_holds():
     levels = [str(i) for i in range(700)]
     known, _, made = mixed_records([Table([coded("v", range(700), levels)])] * 3, ["v"])
