@@ -44,13 +44,16 @@ ROWS_FOR_ONE_SPLIT = 5_000
 """Smaller files are split several times, and both halves of each split are synthesised."""
 ROWS_OF_SPLITS, MAX_SPLITS = 10_000, 5
 """Original records of all splits together that are aimed at; and most splits."""
+FITS_OF_SPLITS = 2_000
+"""Most models of all halves together, unless one split has more."""
 MAX_NAMES = 20
 """Variables that an alarm lists."""
 
 
-def exchanged_splits(n: int) -> int:
+def exchanged_splits(n: int, variables: int) -> int:
     """Return the number of splits of n records of which both halves are synthesised."""
-    return min(ceil(ROWS_OF_SPLITS / n), MAX_SPLITS) if n < ROWS_FOR_ONE_SPLIT else 0
+    most = min(MAX_SPLITS, max(FITS_OF_SPLITS // (2 * variables), 1))
+    return min(ceil(ROWS_OF_SPLITS / n), most) if n < ROWS_FOR_ONE_SPLIT else 0
 
 
 @dataclass(eq=False)
@@ -355,6 +358,7 @@ class Checks:
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
+        exchanges = exchanged_splits(self.original.n_rows, len(self.original)) if stacked else 0
         return half_runs(
             self.original,
             synthesise,
@@ -362,7 +366,7 @@ class Checks:
             repeats=repeats,
             seed=self.case.seed,
             units=self._split_by(units),
-            exchanges=exchanged_splits(self.original.n_rows) if stacked else 0,
+            exchanges=exchanges,
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:

@@ -239,7 +239,7 @@ def of_checks(plan: Plan, making: float) -> float:
     seconds, n = 0.0, plan.table.n_units
     if plan.checks.needs_halves:  # syntheses of half the records
         halves = plan.checks.differential_confidentiality.repeats
-        halves += max(2 * exchanged_splits(n) - 1, 0)
+        halves += max(2 * exchanged_splits(n, len(plan.original)) - 1, 0)
         pairs = min(plan.m * n**2 / 2, _MAX_PAIRS)
         seconds += halves * making / 2 + _NEAREST * pairs * len(plan.original)
     if plan.checks.ways:

@@ -94,4 +94,6 @@ def test_a_sample_of_several_tables_has_each_record_as_often():
 
 
 def test_small_files_are_split_several_times():
-    assert [exchanged_splits(n) for n in (10, 2_000, 4_000, 4_999, 5_000)] == [5, 5, 3, 3, 0]
+    rows = (10, 2_000, 4_000, 4_999, 5_000)
+    assert [exchanged_splits(n, 21) for n in rows] == [5, 5, 3, 3, 0]
+    assert [exchanged_splits(1_000, k) for k in (200, 250, 400, 1_000, 9_000)] == [5, 4, 2, 1, 1]
