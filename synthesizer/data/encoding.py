@@ -211,6 +211,8 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
 
 MISSING: Final = "missing"
 """Value of ``to`` that blanks rare levels."""
+NEAREST: Final = "nearest"
+"""Value of ``to`` that joins each rare level with the nearest one of enough persons."""
 MANY: Final = 100
 """A variable with more levels has many levels, for any number of persons."""
 FEW: Final = 10
@@ -236,7 +238,7 @@ class RareLevels:
     min_count: int = RARE
     """Fewest persons of a level."""
     to: str = "other"
-    """Name of the joint level, or ``missing``."""
+    """Name of the joint level, ``missing``, or ``nearest``."""
     scope: Literal["all", "text", "many"] = "all"
     """Variables: all; without those of numbers below 1,000 or yes and no; of many levels."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -328,11 +330,30 @@ class RareLevels:
                 continue
             holds_word = self.scope == "all" or not are_numbers
             holds_word &= not any(part.name in self.numbers for part in parts)
-            to = self.to if holds_word or finite_number(self.to) is not None else MISSING
-            new = _new_levels(parts, owners, counts, rare, least, to)
+            fits = holds_word or finite_number(self.to) is not None or self.to == NEAREST
+            to = self.to if fits else MISSING
+            new = (
+                self._joined_to_nearest(counts, rare)
+                if to == NEAREST
+                else _new_levels(parts, owners, counts, rare, least, to)
+            )
             changed += [_recoded(part, new, to) for part in parts]
             notes.append(_what_became(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
+
+    def _joined_to_nearest(
+        self, counts: Mapping[str, int], rare: Sequence[str]
+    ) -> dict[str, str | None]:
+        """Return the nearest level of enough persons in place of each rare one; None without."""
+        levels = [*counts]
+        left_out = {*rare, *self.fixed}
+        many = [i for i, level in enumerate(levels) if counts[level] and level not in left_out]
+
+        def nearest(level: str) -> str | None:
+            place = levels.index(level)
+            return levels[min(many, key=lambda i: abs(i - place))] if many else None
+
+        return {level: nearest(level) if level in rare else level for level in levels}
 
 
 def are_codes(levels: Collection[str]) -> bool:
@@ -348,7 +369,7 @@ def _what_became(
 ) -> str:
     """Return the note on the rare levels of a variable."""
     became = {new[level] for level in rare}
-    what = "joined the next level"
+    what = f"joined the {NEAREST if to == NEAREST else 'next'} level"
     if None in became:
         what = f"became {MISSING!r}"
     elif to in became:

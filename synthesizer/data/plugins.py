@@ -102,6 +102,8 @@ class Key:
     """Whether it makes whole datasets of categories, in place of the chain or after it.
 
     Models draw the other variables given these. ``method: NAME`` selects it, too."""
+    fidelity: str = ""
+    """Value of the key ``fidelity`` that selects it, besides full and margins."""
     apart: str = ""
     """Why it cannot be combined with keys that arrange rows, new samples, or sources in parts.
 
@@ -319,6 +321,11 @@ def texts_of(file: str) -> Iterator[tuple[str, str]]:
     for name, one in keyed().items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
+
+
+def fidelities() -> dict[str, str]:
+    """Return values of the key ``fidelity`` that extensions add, with the key of each."""
+    return {key.fidelity: name for name, key in extension_keys().items() if key.fidelity}
 
 
 def makers() -> list[Any]:

@@ -38,6 +38,12 @@ class Arranged:
     form: Arrangement = PLAIN
     models: ClassVar[Mapping[str, str]] = {}
     """Models by role, instead of those of `ROLES`."""
+    alone: ClassVar[Mapping[str, Any]] = {
+        "stay_or_move": False,
+        "first_apart": False,
+        "changes": False,
+    }
+    """Options of the model of changing variables with which each row is drawn by itself."""
 
     def options(self, name: str, names: Container[str]) -> dict[str, Any]:
         """Return model options of a changing variable; ``names`` are the variables of the table."""

@@ -52,6 +52,7 @@ from synthesizer.plan.context import (
 )
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
+from synthesizer.plan.fidelity import differences, relation_problems
 from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.plan.inputs import Input, read_input, suggestions
 from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rules, with_bounds
@@ -115,6 +116,8 @@ class Plan:
     """Sentences for the steward that need no change."""
     relations: tuple[str, ...] = ()
     """Orders, sets of dummies and blanks of all rows that are kept, in words."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original, without values."""
     settings: Mapping[str, Any]
     """The configuration as plain values, without the password of a database."""
 
@@ -446,6 +449,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(findings.notes),
         relations=relations,
+        differences=differences(context, steps, findings.notes),
         settings=plain_config(config),
     )
 
@@ -471,6 +475,7 @@ def _name_findings(context: Context) -> Draft[None]:
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
     findings.problems += [*repeated_ids(context), *computed_free_variables(context)]
+    findings.problems += relation_problems(context)
     if not context.names and context.columns.is_complete:
         findings.problem("nothing_to_synthesise")
     return findings.of(None)
