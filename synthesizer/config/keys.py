@@ -26,6 +26,7 @@ from synthesizer.data.encoding import NEAREST
 from synthesizer.data.errors import RENAMED, ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.id_patterns import Form
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
 from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.plugins import (
@@ -351,11 +352,25 @@ class VariableConfig(Part):
     exclude: Names = Field((), description="predictors to leave out")
     options: ModelOptions = Field(default_factory=dict, description="options of the model")
     label: str | None = Field(None, description="description for the codebook")
+    form: Form | None = Field(
+        None, description="identifiers: what is written; by default the form of the data"
+    )
+    may_repeat: bool = Field(
+        False, description="identifiers with a form: true: those of the data may be written again"
+    )
     unit: str | None = Field(None, description="unit of its numbers, for the codebook")
     level_labels: dict[Label, Label] = Field(
         default_factory=dict,
         description="meaning of levels and missing codes, for the codebook; '' is an empty cell",
     )
+
+    @model_validator(mode="after")
+    def _form_of_ids(self) -> Self:
+        if self.form is not None and self.kind not in (None, Kind.ID):
+            raise ValueError("form belongs to identifiers; write kind: id, or remove form")
+        if self.may_repeat and self.form is None:
+            raise ValueError("may_repeat belongs to a form; write form, or remove may_repeat")
+        return self
 
     def declaration(self) -> Declaration:
         """Return the settings that decide how the column is read."""
@@ -365,6 +380,8 @@ class VariableConfig(Part):
             levels=self.levels,
             decimals=self.decimals,
             date_format=self.date_format,
+            form=self.form,
+            may_repeat=self.may_repeat,
         )
 
 

@@ -48,6 +48,7 @@ from synthesizer.plan.context import (
     computed_free_variables,
     models_without_use,
     repeated_ids,
+    scarce_ids,
     unknown_variables,
 )
 from synthesizer.plan.dependents import survival_findings
@@ -475,7 +476,7 @@ def _name_findings(context: Context) -> Draft[None]:
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
     findings.problems += [*repeated_ids(context), *computed_free_variables(context)]
-    findings.problems += relation_problems(context)
+    findings.problems += [*relation_problems(context), *scarce_ids(context)]
     if not context.names and context.columns.is_complete:
         findings.problem("nothing_to_synthesise")
     return findings.of(None)
