@@ -104,6 +104,8 @@ class Planned:
     """Changes to every dataset of the chain, in this order."""
     resampling: Resampling | None = None
     """Resampling for every dataset, instead of a bootstrap of units."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original, without values."""
     contained: Manifest | None = None
     """Manifest of the run whose datasets are contained in those of this one."""
 

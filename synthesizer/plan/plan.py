@@ -450,7 +450,10 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(findings.notes),
         relations=relations,
-        differences=differences(context, steps, findings.notes),
+        differences=next(
+            (made.differences for made in extended.values() if made.differences),
+            differences(context, steps, findings.notes),
+        ),
         settings=plain_config(config),
     )
 
