@@ -218,11 +218,12 @@ def test_the_verdict_of_a_run_is_structure_and_the_checklist_is_filled(finished)
 
 def test_programs_of_a_synthetic_file_run_on_the_original(people, finished):
     """Names, types and codes of the synthetic file are those of the original."""
-    made, real = (
+    tables = (
         pd.read_csv(finished.datasets[0]),
         pd.read_csv(finished.directory / "../people.csv"),
     )
-    for table in (made, real):
+    made = tables[0]
+    for table in tables:
         assert set(made["job"]) <= set(table["job"])
         table["job"].map(dict.fromkeys(set(made["job"]), 1)).sum()
         assert table.groupby("region")["pay"].mean()[1] > 0
