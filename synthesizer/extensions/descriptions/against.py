@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import Problem
 from synthesizer.data.sources import from_frame
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import single_value
 from synthesizer.extensions.descriptions.description import Description, VariableFacts
 from synthesizer.plan.findings import problem
@@ -69,11 +69,7 @@ def _of_column(column: Column, facts: VariableFacts) -> Iterator[Problem]:
             single_value(variable.observed(), str(bound)).data[0]
             for bound in (facts.range.low, facts.range.high)
         )
-        for word, outside in (("below", values < low), ("above", values >= high + _step(column))):
+        high = high + 1 if variable.kind is Kind.DATE else np.nextafter(high, np.inf)
+        for code, outside in (("below_range", values < low), ("above_range", values >= high)):
             if n := int(outside.sum()):
-                yield problem(f"{word}_range", name=name, count=n)
-
-
-def _step(column: Column) -> float:
-    """Return the distance from the last value of a range to the first beyond it."""
-    return 1.0 if column.variable.kind == "date" else float(np.finfo(np.float64).tiny)
+                yield problem(code, name=name, count=n)

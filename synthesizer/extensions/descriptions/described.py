@@ -27,7 +27,7 @@ from synthesizer.data.files import sha256
 from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, FrameLayout, Labelling, Layout, Quoting
 from synthesizer.data.panel.forms import wide_columns
-from synthesizer.data.randomness import AnySeed, Seed
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import (
     MICROSECONDS_A_DAY,
@@ -36,7 +36,7 @@ from synthesizer.data.values import (
     single_value,
 )
 from synthesizer.data.workers import Phases
-from synthesizer.data.writing import number_texts, to_frame
+from synthesizer.data.writing import number_texts
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
@@ -125,21 +125,11 @@ def model_of(
 
 def load_described(path: Path, registry: Registry) -> SavedModel:
     """Return the model of a description file."""
-    try:
-        return model_of(read_description(path), registry, path)
-    except ConfigError as error:
-        raise ConfigError(
-            one if str(one).startswith(str(path)) else one.at(str(path)) for one in error.problems
-        ) from None
-
-
-def frames_of(
-    description: Description, *, rows: int | None, seed: AnySeed | None, m: int
-) -> list[Any]:
-    """Return ``m`` frames of a description."""
-    model = model_of(description)
-    tables = model.chain.generate(model.seed.instead(seed), m=m, rows=rows, n_jobs=1)
-    return [to_frame(model.arrangement.restored(table), model.layout) for table in tables]
+    problems, description = Problems(), read_description(path)
+    model = problems.attempt(model_of, description, registry, path, where=str(path))
+    problems.settle(ConfigError)
+    assert model is not None  # noqa: S101 - there was no problem
+    return model
 
 
 def _chain(description: Description, plan: Plan) -> DescribedChain:
@@ -211,36 +201,26 @@ def layout_of(description: Description) -> Layout:
     problems = Problems()
     types = None
     if any(column.type for column in columns.values()):
-        types = [
-            problems.attempt(_arrow_type, name, column.type) for name, column in columns.items()
-        ]
+        types = [problems.attempt(_arrow_type, name, one.type) for name, one in columns.items()]
     problems.settle(ConfigError)
-    csv = None
-    if file.form in ("csv", "csv.gz"):
-        csv = CsvLayout(
-            delimiter=file.delimiter,
-            line_end=file.line_end,
-            encoding=file.encoding,
-            bom=file.bom,
-            final_newline=file.final_newline,
-            quote=file.quote,
-            header=tuple(Quoting(always=file.quoted_names) for _ in columns),
-            quoting=tuple(_part(Quoting, column) for column in columns.values()),
-        )
-    frame = all(column.dtype for column in columns.values())
+    quoting = {
+        "header": tuple(Quoting(always=file.quoted_names) for _ in columns),
+        "quoting": tuple(_part(Quoting, column) for column in columns.values()),
+    }
+    csv = replace(_part(CsvLayout, file), **quoting) if file.form in ("csv", "csv.gz") else None
+    has_dtypes = all(column.dtype for column in columns.values())
+    labelled = [
+        replace(_part(Labelling, facts.column), label=facts.label, labels=facts.level_labels)
+        for facts in description.variables.values()
+    ]
     return Layout(
         form=file.form,
         names=tuple(columns),
         compressed=file.compressed,
         csv=csv,
         types=None if types is None else pa.schema([*zip(columns, types, strict=True)]),
-        frame=tuple(_part(FrameLayout, column) for column in columns.values()) if frame else (),
-        labelled=tuple(
-            replace(_part(Labelling, v.column), label=v.label, labels=v.level_labels)
-            for v in description.variables.values()
-        )
-        if file.labelled
-        else (),
+        frame=tuple(_part(FrameLayout, c) for c in columns.values()) if has_dtypes else (),
+        labelled=tuple(labelled) if file.labelled else (),
     )
 
 
@@ -299,12 +279,16 @@ class _Example:
         for name, facts in self.facts.items():
             if facts.follows is not None and facts.follows in table:
                 table = table.with_column(self._mapped(table[facts.follows], table[name], facts))
-        derived = {name: facts.derived for name, facts in self.facts.items() if facts.derived}
-        for _ in derived:  # formulas of formulas; a circle is a problem of the plan
-            for name, text in derived.items():
+        pending: dict[str, Expression] = {}
+        for name, facts in self.facts.items():
+            with suppress(SynthesizerError):  # reported by the plan, as circles are
+                pending |= {name: Expression.parse(facts.derived)} if facts.derived else {}
+        while ready := [n for n, one in pending.items() if not one.names & pending.keys()]:
+            for name in ready:
                 with suppress(SynthesizerError):
-                    value = Expression.parse(text).derive(table, self.variables[name])
+                    value = pending[name].derive(table, self.variables[name])
                     table = table.with_column(value)
+                del pending[name]
         return table
 
     def _variable(self, name: str, facts: VariableFacts) -> Variable:

@@ -15,20 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, Config, RelationsConfig, VariableConfig
+from synthesizer.config.keys import (
+    ChainConfig,
+    Config,
+    PanelConfig,
+    RelationsConfig,
+    VariableConfig,
+)
 from synthesizer.config.reading import load_config
 from synthesizer.data.after import with_blank
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import DataError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import Labelling, Layout
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.relations import Relation, find_relations, relations_of_panel
 from synthesizer.data.sources import RawTable, from_frame
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.extensions.descriptions.description import (
     MIN_HOLDERS,
@@ -36,7 +42,6 @@ from synthesizer.extensions.descriptions.description import (
     Description,
     FileFacts,
     RangeFacts,
-    RowsPerUnit,
     VariableFacts,
     variable_of,
 )
@@ -142,66 +147,59 @@ def describe_table(
     RangeFacts(low=1950.0, high=2010.0)
     """
     config = config or ChainConfig()
-    person = arrangement.person_column
+    person, time = arrangement.person_column, arrangement.frame.time
     owners = None if person is None else np.unique(table[person].data, return_inverse=True)[1]
     settings = by_column(config, config.variables, table.names)
-    columns = _columns(layout.select(table.names), table)
-    same: frozenset[str] = getattr(arrangement, "constant", frozenset())
-    variables = {
-        column.name: _variable(
-            column, owners, settings.get(column.name) or VariableConfig(), columns[column.name],
-            layout.labellings.get(column.name) or Labelling(),
-            constant=person is not None and column.name in same,
-        )
-        for column in table.columns
-    }  # fmt: skip
+    layout = layout.select(table.names)
+    columns = _columns(layout, table)
+    same = getattr(arrangement, "constant", ()) if owners is not None else ()
+    variables = {}
+    for column in table.columns:
+        declared = settings.get(column.name) or VariableConfig()
+        labels = layout.labellings.get(column.name) or Labelling()
+        facts = _variable(column, owners, declared, labels)
+        if column.name == time or declared.derived:
+            facts["range"] = None
+            facts["from_data"].pop("range", None)
+        if column.name in same:
+            facts["constant"], facts["from_data"]["constant"] = True, "in all rows of each"
+        facts["column"] = columns[column.name]
+        variables[column.name] = VariableFacts.model_validate(facts)
     kept = [one for one in relations if one.names <= {*table.names} and _is_public(one, variables)]
     for one in kept:
-        if one.key in ("derived", "follows") and getattr(variables[one.name], one.key) is None:
-            variables[one.name] = _related(variables[one.name], one, table)
-    groups, shape = _shape(table, arrangement, config)
-    if (time := shape.pop("time", None)) in variables:
-        how_of = {k: v for k, v in variables[time].from_data.items() if k != "range"}
-        update = {"range": None, "from_data": how_of}
-        variables[time] = variables[time].model_copy(update=update)
+        facts_of = variables[one.name]
+        if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
+            variables[one.name] = _related(facts_of, one, table, owners)
     rules = [{"if": r.text, "then": {r.name: r.value}} for r in kept if r.key == "rules"]
     forbid = [r.text for r in kept if r.key == "forbid"]
-    how = dict(shape.pop("from_data", {})) | {"rows": "rounded", "file": "as read"}
+    shape = _shape(table, arrangement, config)
+    how = shape.pop("from_data", {}) | {"rows": "rounded", "file": "as read", "column": "as read"}
     how |= {k: HELD for k, found in (("rules", rules), ("forbid", forbid)) if found}
-    facts = {
+    of_file = {
         "rows": _rounded(table.n_rows if owners is None else int(owners.max()) + 1),
         "file": _file(layout),
-        "groups": groups,
         "variables": variables,
         "rules": (*config.rules, *rules),
         "forbid": (*config.forbid, *forbid),
         "from_data": how,
     }
-    return Description.model_validate(facts | shape)
+    return Description.model_validate(of_file | shape)
 
 
 def _is_public(relation: Relation, variables: Mapping[str, VariableFacts]) -> bool:
     """Whether a relation can be written, and names no level that is left out."""
+    table = Table(Column.zeros(variable_of(n, variables[n]), 1) for n in relation.names)
+    variable = table[relation.name].variable
     try:
-        columns = [Column.zeros(variable_of(n, variables[n]), 1) for n in relation.names]
-        table = Table(columns, 1)
         if relation.key == "derived":
-            variable = table[relation.name].variable
             Expression.parse(relation.text).derive(table, with_blank(variable))
-        elif relation.key != "follows":
-            relation.broken(table)
-    except ExpressionError:
-        return False
-    is_level = relation.key != "rules" or _is_value(relation.value, table[relation.name].variable)
-    return is_level and relation.key != "steps"
-
-
-def _is_value(text: str, variable: Variable) -> bool:
-    try:
-        single_value(variable, text)
+        elif relation.key in ("forbid", "rules"):
+            Expression.parse(relation.text).condition(table)
+        if relation.key == "rules":
+            single_value(variable, relation.value)
     except DataError:
         return False
-    return True
+    return relation.key != "steps"
 
 
 def _rounded(count: int) -> int:
@@ -218,33 +216,31 @@ def _rounded(count: int) -> int:
 
 def _file(layout: Layout) -> FileFacts:
     csv = layout.csv
-    signs = {k: getattr(csv, k) for k in FileFacts.model_fields if hasattr(csv, k)}
+    signs: dict[str, Any] = {
+        key: getattr(part, key)
+        for part in (layout, csv)
+        for key in FileFacts.model_fields
+        if hasattr(part, key)
+    }
     quoted = csv is not None and bool(csv.header) and all(one.always for one in csv.header)
-    return FileFacts(
-        form=layout.form,
-        compressed=layout.compressed,
-        labelled=bool(layout.labelled),
-        quoted_names=quoted,
-        **signs,
-    )
+    return FileFacts(**signs | {"labelled": bool(layout.labelled), "quoted_names": quoted})
 
 
-def _columns(layout: Layout, table: Table) -> dict[str, ColumnFacts]:
-    """Return how each column is stored; texts without quotes are missing codes alone."""
+def _columns(layout: Layout, table: Table) -> dict[str, dict[str, Any]]:
+    """Return how each column is stored; codes are missing codes that are public, too."""
     found: dict[str, dict[str, Any]] = {name: {} for name in layout.names}
-    parts: list[Sequence[Any]] = [layout.frame, layout.labelled]
-    parts.append(layout.csv.quoting if layout.csv is not None else ())
+    quoting = layout.csv.quoting if layout.csv is not None else ()
+    parts: list[Sequence[Any]] = [layout.frame, layout.labelled, quoting]
     for part in parts:
-        for name, one in zip(layout.names, part or (), strict=False):
-            values = {field.name: getattr(one, field.name) for field in fields(one)}
+        for name, one in zip(layout.names, part, strict=False):
+            values = {item.name: getattr(one, item.name) for item in fields(one)}
             found[name] |= {k: v for k, v in values.items() if k in ColumnFacts.model_fields}
-    for name, values in found.items():
-        if layout.types is not None:
-            values["type"] = str(layout.types.field(name).type)
-        codes = _held_codes(table[name]) if name in table else ()
-        for key in ("bare", "missing"):
-            values[key] = [code for code in values.get(key, ()) if code in codes]
-    return {name: ColumnFacts(**values) for name, values in found.items()}
+            codes = {*_held_codes(table[name]), *values.get("labels", ())}
+            for key in {"bare", "missing"} & values.keys():
+                found[name][key] = [code for code in values[key] if code in codes]
+    for field in layout.types or ():
+        found[field.name]["type"] = str(field.type)
+    return found
 
 
 def _held_codes(column: Column, owners: IntArray | None = None) -> set[str]:
@@ -265,58 +261,47 @@ def _counts(codes: IntArray, owners: IntArray | None, size: int) -> IntArray:
 
 
 def _variable(
-    column: Column,
-    owners: IntArray | None,
-    declared: VariableConfig,
-    stored: ColumnFacts,
-    labels: Labelling,
-    *,
-    constant: bool,
-) -> VariableFacts:
+    column: Column, owners: IntArray | None, declared: VariableConfig, labels: Labelling
+) -> dict[str, Any]:
     """Return the facts of one variable, each declared or with its origin."""
-    variable, how, facts = column.variable, dict[str, str](), dict[str, Any]()
-    named = {**labels.labels, **declared.level_labels}
-    if declared.kind is None:
-        how["kind"] = "inferred from the values"
+    variable = column.variable
+    how = {} if declared.kind is not None else {"kind": "inferred from the values"}
     known = {*(declared.missing or ()), *labels.missing, *labels.labels}
-    held = _held_codes(column, owners)
-    facts["missing"] = [code for code in variable.missing if code in held or code in known]
-    if seen := [code for code in facts["missing"] if code not in known]:
-        how["missing"] = f"{len(seen)} of at least {MIN_HOLDERS} records"
+    held = known | _held_codes(column, owners)
+    missing = [code for code in variable.missing if code in held]
+    if not {*missing} <= known:
+        how["missing"] = f"of at least {MIN_HOLDERS} records"
+    usual = {"style": "fixed" if variable.decimals == 0 else "plain"}
+    storage = {k: str(v) for k, v in variable.storage.items() if usual.get(k) != v}
+    if storage.get("null") not in missing:
+        storage.pop("null", None)
+    storage.pop("pattern", None)
+    written: dict[str, Any] = {"date_format": storage.pop("date_format", None), "style": storage}
+    written["decimals"] = variable.decimals if variable.kind is Kind.NUMERIC else None
+    how |= {
+        key: SEEN
+        for key, value in written.items()
+        if value not in (None, {}) and getattr(declared, key, None) is None
+    }
+    facts: dict[str, Any] = {"levels": (), "range": None, **written}
     if variable.is_coded:
-        facts["levels"], words = _levels(column, owners, declared, {*labels.labels})
-        how |= {"levels": words} if words else {}
+        facts["levels"], how["levels"] = _levels(column, owners, declared, {*labels.labels})
     elif variable.kind is not Kind.ID:
         facts["range"], how["range"] = _range(column, owners)
-    if variable.kind is Kind.NUMERIC and variable.decimals is not None:
-        facts["decimals"] = variable.decimals
-        how |= {} if declared.decimals is not None else {"decimals": SEEN}
-    storage = dict(variable.storage)
-    facts["date_format"] = storage.pop("date_format", None)
-    if facts["date_format"] is not None and declared.date_format is None:
-        how["date_format"] = SEEN
-    if pattern := IdPattern.of_storage(storage):
+    elif pattern := IdPattern.of_storage(variable.storage):
         facts["pattern"], how["pattern"] = pattern.parts, "of nearly all identifiers"
-    usual = {"style": "fixed" if variable.decimals == 0 else "plain"}
-    if storage.get("null") not in facts["missing"]:
-        storage.pop("null", None)
-    storage = {k: str(v) for k, v in storage.items() if k != "pattern"}
-    facts["style"] = {k: v for k, v in storage.items() if usual.get(k) != v}
-    how |= {"style": SEEN} if facts["style"] else {}
-    if constant:
-        facts["constant"], how["constant"] = True, "in all rows of each"
-    shown = {*facts["missing"], *facts.get("levels", ()), *labels.labels}
-    facts |= {
+    shown = {*missing, *facts["levels"], *labels.labels}
+    named = {**labels.labels, **declared.level_labels}
+    return facts | {
         "kind": variable.kind,
         "label": declared.label or labels.label,
         "unit": declared.unit or "",
+        "missing": missing,
         "level_labels": {code: text for code, text in named.items() if code in shown},
         "derived": declared.derived,
         "follows": declared.follows,
-        "column": stored,
-        "from_data": how,
+        "from_data": {key: words for key, words in how.items() if words},
     }
-    return VariableFacts.model_validate(facts)
 
 
 def _levels(
@@ -381,55 +366,50 @@ def _date_range(low: float, high: float) -> tuple[RangeFacts, str]:
     return RangeFacts(low=str(first), high=str(last)), f"rounded outwards to {words}"
 
 
-def _related(facts: VariableFacts, one: Relation, table: Table) -> VariableFacts:
+def _related(
+    facts: VariableFacts, one: Relation, table: Table, owners: IntArray | None
+) -> VariableFacts:
     """Return the facts of a variable that a relation of all rows computes."""
-    how = dict(facts.from_data) | {one.key: HELD}
-    changes: dict[str, Any] = {one.key: one.text}
-    if one.key == "follows" and (pairs := _pairs(table[one.text], table[one.name])):
-        changes["pairs"], how["pairs"] = pairs, f"of at least {MIN_HOLDERS} records"
-    return facts.changed(from_data=how, **changes)
+    how = {**facts.from_data, one.key: HELD}
+    update: dict[str, Any] = {one.key: one.text, "from_data": how}
+    if one.key == "derived":
+        update["range"] = None
+        how.pop("range", None)
+    elif pairs := _pairs(table[one.text], table[one.name], owners):
+        update["pairs"], how["pairs"] = pairs, f"of at least {MIN_HOLDERS} records"
+    return facts.model_copy(update=update)
 
 
-def _pairs(code: Column, label: Column) -> dict[str, str]:
-    """Return the level of each code that many records have."""
+def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, str]:
+    """Return the level of each code that many records, or persons, have."""
     if not (code.is_coded and label.is_coded):
         return {}
-    both = code.is_observed & label.is_observed
-    sides: IntArray = np.stack([code.data, label.data])[:, both].astype(np.int64)
-    pairs, counts = np.unique(sides, axis=1, return_counts=True)
-    n = _counts(sides[1], None, label.variable.n_codes)
+    both = np.flatnonzero(code.is_observed & label.is_observed)
+    rows = np.stack([code.data[both], label.data[both], both if owners is None else owners[both]])
+    pairs, counts = np.unique(np.unique(rows, axis=1)[:2], axis=1, return_counts=True)
     return {
-        code.variable.levels[i]: label.variable.levels[j]
-        for (i, j), count in zip(pairs.T.tolist(), counts.tolist(), strict=True)
-        if _many(count) and _many(n[j])
+        code.variable.levels[int(i)]: label.variable.levels[int(j)]
+        for i, j in pairs[:, counts >= MIN_HOLDERS].T
     }
 
 
-def _shape(
-    table: Table, arrangement: Arrangement, config: ChainConfig
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the key that groups rows, and the facts of its units and periods."""
-    groups = _groups(arrangement, config)
-    modelled = arrangement.modelled(table)
-    if not isinstance(modelled, PanelTable):
-        return groups, {}
-    index, how = modelled.index, {"groups": "as in the configuration", "rows_per_unit": ""}
-    sizes = np.bincount(index.counts)
-    common = np.flatnonzero(sizes >= MIN_HOLDERS)
-    facts: dict[str, Any] = {"from_data": how}
+def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
+    """Return the key that groups rows, the sizes of units and the periods; {} of single rows."""
+    modelled, frame = arrangement.modelled(table), arrangement.frame
+    if not isinstance(modelled, PanelTable) or not isinstance(frame, Frame):
+        return {}
+    index, how = modelled.index, {"groups": "as read"}
+    facts: dict[str, Any] = {"groups": _groups(arrangement, config), "from_data": how}
+    common = np.flatnonzero(np.bincount(index.counts) >= MIN_HOLDERS)
     if len(common):
-        facts["rows_per_unit"] = RowsPerUnit(low=max(1, int(common[0])), high=int(common[-1]))
+        facts["rows_per_unit"] = {"low": int(common[0]), "high": int(common[-1])}
         how["rows_per_unit"] = f"sizes of at least {MIN_HOLDERS} {arrangement.unit}s"
-    else:
-        del how["rows_per_unit"]
-    frame = arrangement.frame
     if frame.time in table.names:
-        facts["time"] = frame.time
         counts = np.bincount(index.period, minlength=index.n_periods)
-        texts = _texts(arrangement.frame.periods)  # type: ignore[union-attr]
-        facts["periods"] = [t for t, n in zip(texts, counts, strict=True) if _many(n)]
-        how["periods"] = f"of at least {MIN_HOLDERS} persons"
-    return groups, facts
+        texts = zip(_texts(frame.periods), counts, strict=True)
+        facts["periods"] = [text for text, n in texts if _many(n)]
+        how["periods"] = f"of at least {MIN_HOLDERS} {arrangement.unit}s"
+    return facts
 
 
 def _texts(periods: Column) -> Sequence[str]:
@@ -445,16 +425,10 @@ def _groups(arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
         key = config.arranged_by or "panel"
         section: Any = getattr(config, key)
         return {key: section.model_dump(mode="json", by_alias=True, exclude_unset=True)}
-    facts = arrangement.facts or {}
-    if arrangement.form == "long":
-        return {"panel": {k: facts[k] for k in ("person", "time", "career") if facts[k]}}
-    if arrangement.form == "wide":
-        options = {key: getattr(arrangement, key) for key in ("wide", "absent")}
-        career = {"career": facts["career"]} if facts.get("career") else {}
-        return {"panel": options | career}
-    key_type = arranging_keys().get(arrangement.form)
-    if key_type is None:
-        return {}
-    known = [n for n in key_type.type.model_fields if hasattr(arrangement, n)]
-    options = {n: v for n in known if (v := getattr(arrangement, n))}
-    return {arrangement.form: {"id": arrangement.person_column} | options}
+    others = {name: one.type for name, one in arranging_keys().items()}
+    key = arrangement.form if arrangement.form in others else "panel"
+    known = {*others.get(key, PanelConfig).model_fields} - {"view"}
+    known -= {"time"} if hasattr(arrangement, "wide") else set()
+    options = {name: getattr(arrangement, name, None) for name in known}
+    options |= {"id": arrangement.person_column} if "id" in known else {}
+    return {key: {name: value for name, value in sorted(options.items()) if value}}

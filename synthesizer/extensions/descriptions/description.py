@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from synthesizer.config.keys import RuleConfig
-from synthesizer.data.errors import ConfigError, Problem
+from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.files import write_texts
 from synthesizer.data.options import MAX_ROWS, Finite, Share, Whole, no_boolean
 from synthesizer.data.randomness import AnySeed
@@ -159,9 +159,13 @@ class Description(Part):
         ConfigError
             With every problem of the description, such as an undeclared range.
         """
-        from synthesizer.extensions.descriptions.described import frames_of
+        from synthesizer.data.writing import to_frame
+        from synthesizer.extensions.descriptions.described import model_of
 
-        frames = frames_of(self, rows=rows, seed=seed, m=1 if m is None else m)
+        model = model_of(self)
+        draws = model.seed.instead(seed)
+        tables = model.chain.generate(draws, m=1 if m is None else m, rows=rows, n_jobs=1)
+        frames = [to_frame(model.arrangement.restored(table), model.layout) for table in tables]
         return frames if m is not None else frames[0]
 
     def to_yaml(self) -> str:
@@ -227,10 +231,11 @@ def read_description(path: str | Path) -> Description:
         With every unknown key and value of a wrong type.
     """
     content = {str(key): value for key, value in read_yaml(Path(path)).items()}
-    try:
-        return Description(**content)
-    except ConfigError as error:
-        raise ConfigError(one.at(str(path)) for one in error.problems) from None
+    problems = Problems()
+    description = problems.attempt(lambda: Description(**content), where=str(path))
+    problems.settle(ConfigError)
+    assert description is not None  # noqa: S101 - there was no problem
+    return description
 
 
 def variable_of(name: str, facts: VariableFacts) -> Variable:
