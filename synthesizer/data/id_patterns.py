@@ -91,6 +91,11 @@ class IdPattern:
         """The pattern for a variable's storage."""
         return {"pattern": asdict(self) | {"parts": list(self.parts)}}
 
+    @property
+    def size(self) -> int:
+        """Number of different identifiers without further digits."""
+        return self._positions()[1]
+
     def texts(self, numbers: FloatArray) -> pa.Array:
         """Return the identifiers of numbers 1, 2, ..., shape (n,)."""
         positions, size = self._positions()

@@ -208,6 +208,29 @@ class Extension:
             raise TypeError("key must be a Key")
 
 
+MODEL_FILES: Final = "synthesizer.model_files"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A further kind of file from which `generate` draws, an entry of `MODEL_FILES`."""
+
+    option: str
+    """Option of `generate` that names such a file, in place of the argument."""
+    about: str
+    """Help of the option."""
+    endings: Sequence[str]
+    """Endings of its files in small letters, with the dot."""
+    load: Hook
+    """Takes a path and the models; returns a `SavedModel`."""
+
+
+@cache
+def model_files() -> Sequence[ModelFile]:
+    """Return the further kinds of files of models."""
+    return tuple(entries(MODEL_FILES, ModelFile, removable=f"{EXTENSIONS}.").values())
+
+
 @cache
 def extensions() -> Mapping[str, Extension]:
     """Return the installed extensions by name.
@@ -318,7 +341,8 @@ def guarded(where: str) -> Iterator[None]:
 
 def texts_of(file: str) -> Iterator[tuple[str, str]]:
     """Yield key and text of a file in each extension's package that contains it."""
-    for name, one in keyed().items():
+    unkeyed = {name: one for name, one in extensions().items() if one.key is None}
+    for name, one in (unkeyed | dict(keyed())).items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
 

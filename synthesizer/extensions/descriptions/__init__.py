@@ -1,0 +1,22 @@
+"""Describe a file in words that people can edit, and write files from the description alone."""
+
+from __future__ import annotations
+
+from synthesizer.data.plugins import Extension, ModelFile, late
+
+EXTENSION = Extension(
+    task="Draw without the data",
+    sentences=__name__,
+    commands=late(f"{__name__}.description_commands:commands"),
+    names={
+        "Description": f"{__name__}.description",
+        "describe": f"{__name__}.describing",
+        "read_description": f"{__name__}.description",
+    },
+)
+DESCRIPTION = ModelFile(
+    option="--description",
+    about="Description of a file, in place of MODEL: no data and no fit.",
+    endings=(".yaml", ".yml"),
+    load=late(f"{__name__}.described:load_described"),
+)
