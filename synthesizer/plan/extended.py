@@ -114,6 +114,10 @@ class Planned:
         """Whether it makes the datasets instead of the chain, by a ``source`` method."""
         return type(self).source is not Planned.source
 
+    def fitting(self, fitting: Fitting) -> Fitting:
+        """Return the input of the fit, perhaps with other records in place of the confidential."""
+        return fitting
+
     def source(self, fitting: Fitting) -> Source:
         """Return the source of the datasets."""
         return fitting.chain()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synthesizer.config.keys import MARGINS
+from synthesizer.config.keys import FULL
 from synthesizer.data.encoding import NEAREST
 from synthesizer.data.errors import plural
 from synthesizer.data.table import Kind
@@ -26,7 +26,7 @@ _WITH_RELATIONS = ("keep", "strata", "predictor_matrix", "survival", "maker")
 
 def is_of_margins(context: Context) -> bool:
     """Whether every variable is drawn by itself."""
-    return context.config.fidelity == MARGINS
+    return context.config.fidelity != FULL
 
 
 def relation_problems(context: Context) -> Iterator[str]:

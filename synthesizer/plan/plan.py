@@ -325,7 +325,7 @@ class Plan:
 
     def _fitting(self, table: Table, seed: Seed, m: int, **how: Any) -> Fitting:
         """Return the input of a fit; ``how`` are further fields of `Fitting`."""
-        return Fitting(
+        fitting = Fitting(
             table=table,
             spec=self.spec,
             fitted=self.fitted,
@@ -334,6 +334,9 @@ class Plan:
             workers=self.workers,
             **how,
         )
+        for made in self.extended.values():
+            fitting = made.fitting(fitting)
+        return fitting
 
 
 def _unlike(table: Table, data: Table) -> list[str]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from synthesizer.data.plugins import Extension, ModelFile, late
+from synthesizer.data.plugins import Extension, Key, ModelFile, late
 
 EXTENSION = Extension(
+    key=Key(
+        name="structure",
+        options=f"{__name__}.structure_options:StructureOptions",
+        description="names, kinds, levels and rounded ranges alone (fidelity: structure)",
+        fidelity="structure",
+    ),
+    plan=late(f"{__name__}.structure:plan"),
     task="Draw without the data",
     sentences=__name__,
     commands=late(f"{__name__}.description_commands:commands"),

@@ -132,6 +132,17 @@ def load_described(path: Path, registry: Registry) -> SavedModel:
     return model
 
 
+def example_of(description: Description, registry: Registry) -> Table:
+    """Return the example records of a description in the form of its file.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of the description.
+    """
+    return _plan(description, registry).data.table
+
+
 def _chain(description: Description, plan: Plan) -> DescribedChain:
     chain = plan.fit_chain(plan.seed)
     patterns = {
