@@ -33,18 +33,19 @@ def relation_problems(context: Context) -> Iterator[str]:
     """Yield a problem for each key that a file of margins cannot respect."""
     if not is_of_margins(context):
         return
-    config = context.config
-    for key in _WITH_RELATIONS:
-        if value := getattr(config, key):
-            yield problem("relation_in_margins", entry=value if key == "maker" else key)
-    for name, settings in config.variables.items():
-        if settings.predictors:
-            yield problem("relation_in_margins", entry=f"variables.{name}.predictors")
-    methods = {f"method.{name}": model for name, model in config.named_methods.items()}
-    methods |= {f"variables.{n}.method": one.method or "" for n, one in config.variables.items()}
-    for entry, model in methods.items():
-        if model in context.registry.names and context.registry.get(model).abilities.panel:
-            yield problem("relation_in_margins", entry=entry)
+    config, registry = context.config, context.registry
+    entries = [key for key in _WITH_RELATIONS if getattr(config, key)]
+    models = {f"method.{name}": model for name, model in config.named_methods.items()}
+    for name, one in config.variables.items():
+        models[f"variables.{name}.method"] = one.method or ""
+        entries += [f"variables.{name}.predictors"] * bool(one.predictors)
+    entries += [
+        entry
+        for entry, model in models.items()
+        if model in registry.names and registry.get(model).abilities.panel
+    ]
+    for entry in entries:
+        yield problem("relation_in_margins", entry=entry, fidelity=config.fidelity)
 
 
 def history_alone(
@@ -82,11 +83,12 @@ def _differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) 
     units = f"{arranged.unit}s" if context.is_panel else "records"
     declared = any(step.model.abilities.deterministic for step in steps)
     declared |= bool(config.rules or config.forbid or config.structural_zeros)
-    yield note("drawn_alone_but_rules" if declared else "drawn_alone")
+    yield note("drawn_alone_but_rules") if declared else note("drawn_alone")
     rare = config.rare
     if rare is not None and (n := sum(text.startswith("rare: ") for text in notes)):
-        code = "levels_joined" if rare.to == NEAREST else "levels_grouped"
-        yield note(code, n=rare.min_count, units=units, where=plural(n, "variable"))
+        facts = {"n": rare.min_count, "units": units, "where": plural(n, "variable")}
+        is_nearest = rare.to == NEAREST
+        yield note("levels_joined", **facts) if is_nearest else note("levels_grouped", **facts)
     guarded = [min_holders_of(step.model) for step in steps if _is_number(context, step)]
     if any(guarded):
         held = [n for n in guarded if n]

@@ -20,8 +20,6 @@ from synthesizer.extensions.descriptions.description import Description
 from synthesizer.plan.extended import Fitting, Planned, PlanRequest
 from synthesizer.plan.findings import Draft, note, problem
 
-_DIFFERENCES = ("structure_alone", "structure_values", "results_meaningless")
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StructurePlan(Planned):
@@ -68,6 +66,10 @@ def plan(asked: PlanRequest) -> Draft[StructurePlan | None]:
         description=description,
         arrangement=context.arrangement,
         schema=tuple(data.table.schema),
-        differences=tuple(map(note, _DIFFERENCES)),
+        differences=(
+            note("structure_alone"),
+            note("structure_values"),
+            note("results_meaningless"),
+        ),
     )
     return Draft(made)
