@@ -35,7 +35,7 @@ from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.relations import Relation, find_relations, relations_of_panel
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
-from synthesizer.data.values import single_value
+from synthesizer.data.values import finite_number, single_value
 from synthesizer.extensions.descriptions.description import (
     MIN_HOLDERS,
     ColumnFacts,
@@ -267,6 +267,8 @@ def _variable(
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
     known = {*(declared.missing or ()), *labels.missing, *labels.labels}
+    numbers = {finite_number(code) for code in known} - {None}  # -8 is written as -8.0
+    known |= {code for code in variable.missing if finite_number(code) in numbers}
     held = known | _held_codes(column, owners)
     missing = [code for code in variable.missing if code in held]
     if not {*missing} <= known:

@@ -280,11 +280,11 @@ def _of_variable(name: str, facts: VariableFacts, described: Description) -> Ite
     labels = (*(facts.levels if facts.has_levels else ()), *facts.missing)
     again = [label for label, times in Counter(labels).items() if times > 1]
     if again:
-        yield problem("label_twice", name=name, labels=again)
+        yield problem("label_twice", name=name, labels=[*map(repr, again)])
     if facts.levels and not facts.has_levels:
         yield problem("levels_of_other_kind", name=name, kind=facts.kind.value)
     if unknown := [code for code in facts.missing_share if code not in facts.missing]:
-        yield problem("share_of_no_code", name=name, labels=unknown)
+        yield problem("share_of_no_code", name=name, labels=[*map(repr, unknown)])
     if sum(facts.missing_share.values()) > 1:
         yield problem("shares_above_one", name=name)
     if facts.pairs and facts.follows is None:
@@ -294,4 +294,4 @@ def _of_variable(name: str, facts: VariableFacts, described: Description) -> Ite
         labels = () if known is None else (*known.levels, *known.missing)
         odd = [label for label in pair if label not in labels]
         if odd and known is not None and known.has_levels:
-            yield problem("pair_of_no_level", name=name, labels=odd)
+            yield problem("pair_of_no_level", name=name, labels=[*map(repr, odd)])
