@@ -6,7 +6,6 @@ from synthesizer.data.plugins import Extension, ModelFile, late
 
 EXTENSION = Extension(
     task="Draw without the data",
-    sentences=__name__,
     commands=late(f"{__name__}.description_commands:commands"),
     names={
         "Description": f"{__name__}.description",

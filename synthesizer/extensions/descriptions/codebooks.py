@@ -11,8 +11,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.sources import read_path
 from synthesizer.data.values import finite_number
-from synthesizer.extensions.descriptions.description import Description
-from synthesizer.plan.findings import problem
+from synthesizer.extensions.descriptions.description import Description, problem
 
 COLUMNS: Mapping[str, Sequence[str]] = {
     "name": ("variable", "name"),

@@ -48,6 +48,7 @@ from synthesizer.extensions.descriptions.description import (
     Description,
     VariableFacts,
     description_problems,
+    problem,
     read_description,
     variable_of,
 )
@@ -55,7 +56,6 @@ from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.base import Abilities
 from synthesizer.models.careers.career import Career
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
-from synthesizer.plan.findings import note, problem
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -173,7 +173,7 @@ def model_of(
         "rows": description.rows,
         "columns": len(description.variables),
     }
-    notes = [note("made_from_description")]
+    notes = [str(problem("made_from_description"))]
     return replace(model, origin=dict(model.origin) | {"data": data, "notes": notes})
 
 
