@@ -341,8 +341,7 @@ def guarded(where: str) -> Iterator[None]:
 
 def texts_of(file: str) -> Iterator[tuple[str, str]]:
     """Yield key and text of a file in each extension's package that contains it."""
-    unkeyed = {name: one for name, one in extensions().items() if one.key is None}
-    for name, one in (unkeyed | dict(keyed())).items():
+    for name, one in keyed().items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
 

@@ -13,7 +13,6 @@ EXTENSION = Extension(
     ),
     plan=late(f"{__name__}.structure:plan"),
     task="Draw without the data",
-    sentences=__name__,
     commands=late(f"{__name__}.description_commands:commands"),
     names={
         "Description": f"{__name__}.description",

@@ -13,8 +13,7 @@ from synthesizer.data.errors import Problem
 from synthesizer.data.sources import from_frame
 from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import single_value
-from synthesizer.extensions.descriptions.description import Description, VariableFacts
-from synthesizer.plan.findings import problem
+from synthesizer.extensions.descriptions.description import Description, VariableFacts, problem
 from synthesizer.plan.inputs import read_frame, read_to_describe
 
 

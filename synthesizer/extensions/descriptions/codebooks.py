@@ -11,8 +11,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.sources import read_path
 from synthesizer.data.values import finite_number
-from synthesizer.extensions.descriptions.description import Description
-from synthesizer.plan.findings import problem
+from synthesizer.extensions.descriptions.description import Description, problem
 
 COLUMNS: Mapping[str, Sequence[str]] = {
     "name": ("variable", "name"),
@@ -66,7 +65,8 @@ def of_codebook(path: Path) -> Description:
 def _facts(entry: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield the facts of one row of a table."""
     levels, missing = dict(_codes(entry.get("levels"))), dict(_codes(entry.get("missing")))
-    bounds = {key: finite_number(t) or t for key in ("low", "high") if (t := entry.get(key))}
+    ends = {key: text for key in ("low", "high") if (text := entry.get(key))}
+    bounds = {k: t if (n := finite_number(t)) is None else n for k, t in ends.items()}
     is_date = bool(entry.get("date_format")) or any(isinstance(v, str) for v in bounds.values())
     yield (
         "kind",
@@ -76,7 +76,7 @@ def _facts(entry: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     if decimals := entry.get("decimals"):
         yield "decimals", int(decimals) if decimals.isdecimal() else decimals
     if bounds:
-        yield "range", {key: 0.0 if value == "0" else value for key, value in bounds.items()}
+        yield "range", bounds
     yield "levels", [code for code in levels if code not in missing]
     yield "missing", [*missing]
     yield "level_labels", {c: text for c, text in (levels | missing).items() if text}

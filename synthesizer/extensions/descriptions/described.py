@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,13 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.files import sha256
 from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, FrameLayout, Labelling, Layout, Quoting
+from synthesizer.data.options import options
 from synthesizer.data.panel.forms import wide_columns
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import (
+    LARGEST,
     MICROSECONDS_A_DAY,
     is_of_months,
     rounded,
@@ -44,11 +48,14 @@ from synthesizer.extensions.descriptions.description import (
     Description,
     VariableFacts,
     description_problems,
+    problem,
     read_description,
     variable_of,
 )
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.plan.findings import note, problem
+from synthesizer.models.base import Abilities
+from synthesizer.models.careers.career import Career
+from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -62,6 +69,8 @@ EXAMPLE_UNITS, MIN_EXAMPLE_UNITS, EXAMPLE_CELLS = 300, 60, 6_000
 """Persons or households of the example, fewest of them, and their rows together."""
 MAX_MEMBERS = 50
 """Most rows of a household in the example."""
+MAX_STEPS = 2**40
+"""Most numbers of a range that are counted; others are drawn like numbers without decimals."""
 UNIT_TOLERANCE = 1e-9
 """Rounding error of a range in units."""
 
@@ -86,6 +95,51 @@ class DescribedChain(FittedChain):
         for name, most in (self.identifiers or {}).items():
             if wanted > most:
                 yield problem("too_few_identifiers", name=name, most=most, rows=wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSpell(FittedCareerModel):
+    """The rows of persons: successive periods, as many as ``low`` to ``high``, all as often."""
+
+    states: Column | None
+    """Drawn from with replacement; None for presence only."""
+    low: int
+    high: int
+
+    def open(
+        self, persons: PanelTable, *, rng: np.random.Generator
+    ) -> tuple[PanelIndex, Column | None]:
+        """Draw start, length and states of each person; see `FittedCareerModel.open`."""
+        period = np.arange(persons.index.n_periods)
+        sizes = rng.integers(self.low, self.high, persons.n_units, endpoint=True)
+        first = _starts(sizes, len(period), rng)[:, None]
+        there = (period >= first) & (period < first + sizes[:, None])
+        index = PanelIndex.of_presence(there, persons.index.times)
+        if self.states is None:
+            return index, None
+        return index, self.states.take(rng.integers(0, len(self.states), index.n_rows))
+
+
+@options
+class Spell(HistoryModel):
+    """Uniform lengths and states, without a relation between periods."""
+
+    abilities = Abilities(panel=True, career=True)
+    fitted_type = FittedSpell
+    has_states: bool = True
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: PathRules,  # noqa: ARG002
+        *,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> FittedSpell:
+        """Learn the shortest and the longest career; see `HistoryModel.fit_history`."""
+        counts = predictors.index.counts
+        states = target if self.has_states else None
+        return FittedSpell(states, int(counts.min()), int(counts.max()))
 
 
 def chain_of(description: Description) -> DescribedChain:
@@ -119,7 +173,7 @@ def model_of(
         "rows": description.rows,
         "columns": len(description.variables),
     }
-    notes = [note("made_from_description")]
+    notes = [str(problem("made_from_description"))]
     return replace(model, origin=dict(model.origin) | {"data": data, "notes": notes})
 
 
@@ -144,12 +198,18 @@ def example_of(description: Description, registry: Registry) -> Table:
 
 
 def _chain(description: Description, plan: Plan) -> DescribedChain:
-    chain = plan.fit_chain(plan.seed)
+    spell = Spell(has_states=plan.spec.frame.career is not None)
+    steps = [
+        replace(step, model=spell) if isinstance(step.model, Career) and not step.paths else step
+        for step in plan.spec.steps
+    ]
+    plan = replace(plan, spec=replace(plan.spec, steps=tuple(steps)))
+    fitted = plan.fit_chain(plan.seed)
     patterns = {
         v.name: IdPattern.of_storage(v.storage) for v in plan.data.table.schema if v.kind is Kind.ID
     }
     return DescribedChain(
-        **{one.name: getattr(chain, one.name) for one in fields(chain)},
+        **{one.name: getattr(fitted, one.name) for one in fields(fitted)},
         default_units=description.rows,
         identifiers={n: one.size for n, one in patterns.items() if one is not None},
     )
@@ -335,7 +395,7 @@ class _Example:
             try:
                 columns.append(single_value(self.variables[self.time], text))
             except DataError:
-                self.problems.append(problem("odd_label", name=self.time, labels=text))
+                self.problems.append(problem("odd_label", name=self.time, labels=repr(text)))
         return Column.concatenate(columns) if columns else None
 
     def _sizes(self) -> IntArray:
@@ -366,19 +426,21 @@ class _Example:
             return self.periods.take(self._period())
         rng = self.seed.generator("values", name)
         n = len(self.sizes) if facts.constant else len(unit)
-        is_coded = variable.is_coded
-        values: Any = _even(len(variable.levels), n, rng) if is_coded else None
-        if not is_coded:
+        gone = self.panel.absent if self.panel and name in chain(*self.wide.values()) else ()
+        if variable.is_coded:
+            codes = [k for k, level in enumerate(variable.levels) if level not in gone] or [0]
+            values: Any = np.array(codes)[_even(len(codes), n, rng)]
+        else:
             values = self._numbers(variable, facts, n, rng)
-        column = _with_missing(variable, values, facts, rng)
+        shares = dict(facts.missing_share) | dict.fromkeys(gone, 0.0)
+        column = _with_missing(variable, values, shares, rng)
         return column.take(unit) if facts.constant else column
 
     def _period(self) -> IntArray:
         """Return the period of each row: those of a person follow each other."""
         assert self.periods is not None  # noqa: S101
         starts = np.cumsum(self.sizes) - self.sizes
-        late = len(self.periods) - self.sizes + 1
-        first = (self.seed.generator("starts").random(len(late)) * late).astype(np.int64)
+        first = _starts(self.sizes, len(self.periods), self.seed.generator("starts"))
         return np.arange(len(self.unit)) - starts[self.unit] + first[self.unit]
 
     def _numbers(
@@ -386,26 +448,28 @@ class _Example:
     ) -> FloatArray:
         """Return numbers or days in the range, all equally often, in the unit of the file."""
         ends = [0.0, 1.0]
-        if facts.range is not None:
-            for position, bound in enumerate((facts.range.low, facts.range.high)):
-                try:
-                    ends[position] = float(single_value(variable.observed(), str(bound)).data[0])
-                except DataError:
-                    wanted = "date YYYY-MM-DD" if variable.kind is Kind.DATE else "number"
-                    facts_of = {"name": variable.name, "bound": bound, "wanted": wanted}
-                    self.problems.append(problem("odd_range", **facts_of))
-                    return np.zeros(n)
-            if ends[0] > ends[1]:
-                self.problems.append(problem("low_above_high", name=f"{variable.name}.range"))
+        bounds = () if facts.range is None else (facts.range.low, facts.range.high)
+        for position, bound in enumerate(bounds):
+            with suppress(DataError):
+                ends[position] = float(single_value(variable.observed(), str(bound)).data[0])
+                if abs(ends[position]) <= LARGEST:
+                    continue
+            wanted = "date YYYY-MM-DD" if variable.kind is Kind.DATE else "number"
+            what = {"name": variable.name, "bound": repr(bound), "wanted": wanted}
+            self.problems.append(problem("odd_range", **what))
+            return np.zeros(n)
+        if ends[0] > ends[1]:
+            self.problems.append(problem("low_above_high", name=f"{variable.name}.range"))
         low, high = min(ends), max(ends)
         if variable.kind is Kind.DATE:
             return _days(variable, low, high, n, rng)
-        if variable.decimals is None:
-            return low + (high - low) * (_even(n, n, rng) + 0.5) / n
-        unit = 10.0**-variable.decimals
+        decimals = 0 if variable.decimals is None else variable.decimals
+        unit = 10.0**-decimals
         steps = math.floor((high - low) / unit + UNIT_TOLERANCE) + 1
+        if variable.decimals is None or steps > MAX_STEPS:
+            return np.asarray(low + (high - low) * (_even(n, n, rng) + 0.5) / n)
         numbers = np.asarray(low + unit * _even(steps, n, rng), dtype=np.float64)
-        return rounded(numbers, variable.decimals)
+        return rounded(numbers, decimals)
 
     def _mapped(self, code: Column, target: Column, facts: VariableFacts) -> Column:
         """Return the value of each code: that of its pair, or of a fixed arbitrary map."""
@@ -424,10 +488,9 @@ class _Example:
     def _with_members(self, table: Table) -> Table:
         """Return a wide panel with absent periods, or households with one head each."""
         if self.wide and self.panel is not None and self.panel.absent:
-            label, n = self.panel.absent[0], len(self.sizes)
+            label = self.panel.absent[0]
             for columns in self.wide.values():
-                late = len(columns) - self.sizes + 1
-                first = (self.seed.generator("starts").random(n) * late).astype(np.int64)
+                first = _starts(self.sizes, len(columns), self.seed.generator("starts"))
                 for period, name in enumerate(columns):
                     with suppress(DataError):  # reported by the plan
                         gone = (period < first) | (period >= first + self.sizes)
@@ -478,6 +541,11 @@ def _even(size: int, n: int, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.arange(n) * size // n)
 
 
+def _starts(sizes: IntArray, periods: int, rng: np.random.Generator) -> IntArray:
+    """Return the first period of each person, uniform among those that leave room."""
+    return np.asarray((rng.random(len(sizes)) * (periods - sizes + 1)).astype(np.int64))
+
+
 def _days(
     variable: Variable, low: float, high: float, n: int, rng: np.random.Generator
 ) -> FloatArray:
@@ -492,13 +560,12 @@ def _days(
 
 
 def _with_missing(
-    variable: Variable, values: Any, facts: VariableFacts, rng: np.random.Generator
+    variable: Variable, values: Any, share: Mapping[str, float], rng: np.random.Generator
 ) -> Column:
     """Return the values with missing codes in their shares, at random."""
     n, codes = len(values), variable.missing
     if not codes:
         return Column(variable, values.astype(np.int32) if variable.is_coded else values)
-    share = facts.missing_share
     rest = MISSING_SHARE / max(1, sum(code not in share for code in codes))
     ends = np.cumsum([share.get(code, rest) for code in codes])
     states = np.searchsorted(ends, (_even(n, n, rng) + 0.5) / n, side="right") + 1

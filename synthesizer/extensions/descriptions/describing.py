@@ -8,8 +8,9 @@ outwards from the fifth smallest and largest value, as in top and bottom coding 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.relations import Relation, find_relations, relations_of_panel
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
-from synthesizer.data.values import single_value
+from synthesizer.data.values import finite_number, single_value
 from synthesizer.extensions.descriptions.description import (
     MIN_HOLDERS,
     ColumnFacts,
@@ -49,6 +50,8 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.inputs import Input, by_column, read_frame, read_input, read_to_describe
 
+GROUP = "other"
+"""Level of grouped rare levels in a run."""
 SEEN = "as written in the data"
 HELD = f"in all rows of the data, at least {MIN_HOLDERS} of them"
 BANDS = ((5, "1 to 4"), (20, "5 to 19"), (100, "20 to 99"))
@@ -90,14 +93,26 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
     if isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml"):
         data = load_config(data)
     if isinstance(data, Config):
-        config, read = data, read_input(data)
+        config, read = data, _ungrouped(read_input, data)
     else:
         is_path = isinstance(data, str | Path)
         raw: RawTable = read_to_describe(Path(data))[0] if is_path else from_frame(data)
-        read = read_frame(raw, config)
+        read = _ungrouped(partial(read_frame, raw), config)
     if read.problems:
         raise DataError(read.problems)
     return _of_input(read, config)
+
+
+def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
+    """Return the data as read, with all levels: a run would group rare ones of many."""
+    config = config.model_copy(update={"rare": None})
+    found = read(config)
+    columns = (c.variable for c in found.table.columns)
+    if odd := [one.name for one in columns if one.is_coded and GROUP in one.levels]:
+        known = by_column(config, config.variables, found.columns.names or ())
+        public = {n: (known.get(n) or VariableConfig()).changed(public=True) for n in odd}
+        found = read(config.model_copy(update={"variables": known | public}))
+    return found
 
 
 def _of_input(read: Input, config: ChainConfig) -> Description:
@@ -267,6 +282,8 @@ def _variable(
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
     known = {*(declared.missing or ()), *labels.missing, *labels.labels}
+    numbers = {finite_number(code) for code in known} - {None}  # -8 is written as -8.0
+    known |= {code for code in variable.missing if finite_number(code) in numbers}
     held = known | _held_codes(column, owners)
     missing = [code for code in variable.missing if code in held]
     if not {*missing} <= known:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,13 +21,15 @@ from synthesizer.config.keys import RuleConfig
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.files import write_texts
 from synthesizer.data.options import MAX_ROWS, Finite, Share, Whole, no_boolean
+from synthesizer.data.plugins import found_at
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import MAX_EXACT
-from synthesizer.data.yaml_text import read_yaml
+from synthesizer.data.yaml_text import packaged_yaml, read_yaml
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
-from synthesizer.plan.findings import problem
 
+WORDS: Mapping[str, str] = packaged_yaml(__package__ or "", "sentences.yaml")
+"""Sentences by code."""
 MIN_HOLDERS = 5
 """Fewest records, or persons, with a level, and beyond the ends of a range."""
 
@@ -101,11 +103,6 @@ class VariableFacts(Part):
     column: ColumnFacts = Field(default_factory=ColumnFacts, description="how it is stored")
     from_data: dict[str, str] = Field({}, description="facts computed from the data, and how")
 
-    @property
-    def has_levels(self) -> bool:
-        """Whether the kind has levels."""
-        return self.kind.is_coded
-
 
 class RowsPerUnit(Part):
     """Fewest and most rows of a person or household."""
@@ -160,9 +157,8 @@ class Description(Part):
             With every problem of the description, such as an undeclared range.
         """
         from synthesizer.data.writing import to_frame
-        from synthesizer.extensions.descriptions.described import model_of
 
-        model = model_of(self)
+        model = found_at("synthesizer.extensions.descriptions.described:model_of")(self)
         draws = model.seed.instead(seed)
         tables = model.chain.generate(draws, m=1 if m is None else m, rows=rows, n_jobs=1)
         frames = [to_frame(model.arrangement.restored(table), model.layout) for table in tables]
@@ -222,6 +218,13 @@ def _flow(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)
 
 
+def problem(code: str, *, name: str = "", names: Sequence[str] = (), **facts: Any) -> Problem:
+    """Return a problem of ``sentences.yaml``, about one variable or several."""
+    listed = {key: ", ".join(v) if isinstance(v, list) else v for key, v in facts.items()}
+    words = WORDS[code].format(name=name, names=", ".join(names), **listed)
+    return Problem(words, code, (*names, name) if name else tuple(names))
+
+
 def read_description(path: str | Path) -> Description:
     """Return the description in a YAML file.
 
@@ -243,11 +246,11 @@ def variable_of(name: str, facts: VariableFacts) -> Variable:
     storage: dict[str, Any] = dict(facts.style)
     if facts.date_format is not None:
         storage["date_format"] = facts.date_format
-    levels = tuple(dict.fromkeys(facts.levels)) if facts.has_levels else ()
+    levels = tuple(dict.fromkeys(facts.levels)) if facts.kind.is_coded else ()
     return Variable(
         name=name,
         kind=facts.kind,
-        levels=levels or ((" ",) if facts.has_levels else ()),
+        levels=levels or ((" ",) if facts.kind.is_coded else ()),
         missing=tuple(x for x in dict.fromkeys(facts.missing) if x not in levels),
         decimals=facts.decimals,
         storage=storage,
@@ -267,8 +270,8 @@ def description_problems(described: Description, computed: Iterable[str]) -> Ite
         for name, facts in described.variables.items()
         if not (name in exempt or facts.derived or facts.kind is Kind.ID)
     }
-    coded = [n for n, facts in drawn.items() if facts.has_levels and not facts.levels]
-    free = [n for n, facts in drawn.items() if not facts.has_levels and facts.range is None]
+    coded = [n for n, facts in drawn.items() if facts.kind.is_coded and not facts.levels]
+    free = [n for n, facts in drawn.items() if not facts.kind.is_coded and facts.range is None]
     free = [n for n in free if not drawn[n].pairs]
     if coded:
         yield problem("undeclared_levels", names=coded)
@@ -277,14 +280,14 @@ def description_problems(described: Description, computed: Iterable[str]) -> Ite
 
 
 def _of_variable(name: str, facts: VariableFacts, described: Description) -> Iterator[Problem]:
-    labels = (*(facts.levels if facts.has_levels else ()), *facts.missing)
+    labels = (*(facts.levels if facts.kind.is_coded else ()), *facts.missing)
     again = [label for label, times in Counter(labels).items() if times > 1]
     if again:
-        yield problem("label_twice", name=name, labels=again)
-    if facts.levels and not facts.has_levels:
+        yield problem("label_twice", name=name, labels=[*map(repr, again)])
+    if facts.levels and not facts.kind.is_coded:
         yield problem("levels_of_other_kind", name=name, kind=facts.kind.value)
     if unknown := [code for code in facts.missing_share if code not in facts.missing]:
-        yield problem("share_of_no_code", name=name, labels=unknown)
+        yield problem("share_of_no_code", name=name, labels=[*map(repr, unknown)])
     if sum(facts.missing_share.values()) > 1:
         yield problem("shares_above_one", name=name)
     if facts.pairs and facts.follows is None:
@@ -293,5 +296,5 @@ def _of_variable(name: str, facts: VariableFacts, described: Description) -> Ite
     for pair, known in ((facts.pairs, code), ({v: k for k, v in facts.pairs.items()}, facts)):
         labels = () if known is None else (*known.levels, *known.missing)
         odd = [label for label in pair if label not in labels]
-        if odd and known is not None and known.has_levels:
-            yield problem("pair_of_no_level", name=name, labels=odd)
+        if odd and known is not None and known.kind.is_coded:
+            yield problem("pair_of_no_level", name=name, labels=[*map(repr, odd)])

@@ -16,9 +16,9 @@ from synthesizer.data.table import Column, Table, Variable
 from synthesizer.engine.registry import Registry
 from synthesizer.extensions.descriptions.described import example_of
 from synthesizer.extensions.descriptions.describing import describe_table
-from synthesizer.extensions.descriptions.description import Description
+from synthesizer.extensions.descriptions.description import WORDS, Description, problem
 from synthesizer.plan.extended import Fitting, Planned, PlanRequest
-from synthesizer.plan.findings import Draft, note, problem
+from synthesizer.plan.findings import Draft, note
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,8 +67,8 @@ def plan(asked: PlanRequest) -> Draft[StructurePlan | None]:
         arrangement=context.arrangement,
         schema=tuple(data.table.schema),
         differences=(
-            note("structure_alone"),
-            note("structure_values"),
+            WORDS["structure_alone"],
+            WORDS["structure_values"],
             note("results_meaningless"),
         ),
     )
