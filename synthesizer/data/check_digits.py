@@ -53,7 +53,7 @@ class CheckRule(NamedTuple):
     modulus: int
     residue: Callable[[Numbers], Numbers]
     """Maps characters as numbers (A is 10), shape (n, L), to residues; 0 is right."""
-    place: slice = slice(-1, None)
+    position: slice = slice(-1, None)
     """Position of the check digits."""
 
 
@@ -83,7 +83,7 @@ def check_rule(values: pa.Array) -> str:
 
 
 def with_check_digits(name: str, texts: pa.Array) -> pa.Array:
-    """Return identifiers with right check digits in place of zeros.
+    """Return identifiers with right check digits in position of zeros.
 
     Examples
     --------
@@ -93,11 +93,11 @@ def with_check_digits(name: str, texts: pa.Array) -> pa.Array:
     rule, checks = RULES[name], np.zeros(len(texts), dtype=np.int64)
     for rows, residues in _residues(rule, _bare(texts)):
         checks[rows] = -residues % rule.modulus
-    width = 2 if rule.place.stop else 1
+    width = 2 if rule.position.stop else 1
     checks += rule.modulus * (checks < 2) * (width == 2)  # IBAN: 02 to 98
     digits = pc.utf8_lpad(pc.cast(pa.array(checks), pa.string()), width, "0")
     digits = pc.replace_substring_regex(digits, "^10$", "X") if name == "isbn10" else digits
-    start, stop = rule.place.start, rule.place.stop
+    start, stop = rule.position.start, rule.position.stop
     after = "" if stop is None else pc.utf8_slice_codeunits(texts, stop)
     return pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, start), digits, after, "")
 

@@ -350,8 +350,8 @@ class RareLevels:
         many = [i for i, level in enumerate(levels) if counts[level] and level not in left_out]
 
         def nearest(level: str) -> str | None:
-            place = levels.index(level)
-            return levels[min(many, key=lambda i: abs(i - place))] if many else None
+            position = levels.index(level)
+            return levels[min(many, key=lambda i: abs(i - position))] if many else None
 
         return {level: nearest(level) if level in rare else level for level in levels}
 

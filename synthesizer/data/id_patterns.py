@@ -267,7 +267,7 @@ def pattern_of_form(form: Form, values: pa.Array, *, may_repeat: bool) -> IdPatt
     """
     pattern = IdPattern(parts=_FORMS[form])
     if may_repeat:
-        return replace(pattern, steps=pattern._positions()[1])
+        return replace(pattern, steps=pattern.size)
     return pattern.fitted(values)
 
 
@@ -276,8 +276,8 @@ def _checked(values: pa.Array, rule: str) -> IdPattern | None:
     parts = _fixed_parts(values) if rule else None
     if parts is None:
         return None
-    place = RULES[rule].place
-    parts[place] = ["c0"] * len(parts[place])
+    position = RULES[rule].position
+    parts[position] = ["c0"] * len(parts[position])
     is_number = matches(values, r"^[1-9]\d*$").all()
     parts[0] = "D" if is_number and parts[0] == "d" else parts[0]
     return IdPattern(parts=_joined(parts), check=rule)

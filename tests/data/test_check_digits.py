@@ -21,14 +21,14 @@ RNG = np.random.default_rng(5)
 
 def luhn(text):
     total = 0
-    for place, digit in enumerate(map(int, reversed(text))):
-        double = digit * 2 if place % 2 else digit
+    for k, digit in enumerate(map(int, reversed(text))):
+        double = digit * 2 if k % 2 else digit
         total += double - 9 if double > 9 else double
     return total % 10 == 0
 
 
 def ean13(text):
-    return sum(int(d) * (3 if place % 2 else 1) for place, d in enumerate(text)) % 10 == 0
+    return sum(int(d) * (3 if k % 2 else 1) for k, d in enumerate(text)) % 10 == 0
 
 
 def isbn10(text):
@@ -145,9 +145,9 @@ def test_names_without_faker_are_refused_with_the_extra(monkeypatch):
 def test_names_are_unique_and_none_of_the_data_unless_declared(form):
     pytest.importorskip("faker")
     empty = pa.array([""])
-    own = pattern_of_form(form, empty, may_repeat=True).texts(np.arange(1.0, 301))
-    other = pattern_of_form(form, own, may_repeat=False).texts(np.arange(1.0, 301)).to_pylist()
+    first = pattern_of_form(form, empty, may_repeat=True).texts(np.arange(1.0, 301))
+    other = pattern_of_form(form, first, may_repeat=False).texts(np.arange(1.0, 301)).to_pylist()
     assert len(set(other)) == 300
-    assert not set(other) & set(own.to_pylist())
-    again = pattern_of_form(form, own, may_repeat=True).texts(np.arange(1.0, 301))
-    assert again.equals(own)
+    assert not set(other) & set(first.to_pylist())
+    again = pattern_of_form(form, first, may_repeat=True).texts(np.arange(1.0, 301))
+    assert again.equals(first)
