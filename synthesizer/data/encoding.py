@@ -332,28 +332,22 @@ class RareLevels:
             holds_word &= not any(part.name in self.numbers for part in parts)
             fits = holds_word or finite_number(self.to) is not None or self.to == NEAREST
             to = self.to if fits else MISSING
-            new = (
-                self._joined_to_nearest(counts, rare)
-                if to == NEAREST
-                else _new_levels(parts, owners, counts, rare, least, to)
-            )
+            new = _new_levels(parts, owners, counts, rare, least, to)
+            if to == NEAREST:
+                many = [x for x, n in counts.items() if n and x not in {*rare, *self.fixed}]
+                new = _nearest_levels(counts, rare, many)
             changed += [_recoded(part, new, to) for part in parts]
             notes.append(_what_became(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
 
-    def _joined_to_nearest(
-        self, counts: Mapping[str, int], rare: Sequence[str]
-    ) -> dict[str, str | None]:
-        """Return the nearest level of enough persons in place of each rare one; None without."""
-        levels = [*counts]
-        left_out = {*rare, *self.fixed}
-        many = [i for i, level in enumerate(levels) if counts[level] and level not in left_out]
 
-        def nearest(level: str) -> str | None:
-            position = levels.index(level)
-            return levels[min(many, key=lambda i: abs(i - position))] if many else None
-
-        return {level: nearest(level) if level in rare else level for level in levels}
+def _nearest_levels(
+    counts: Mapping[str, int], rare: Sequence[str], many: Sequence[str]
+) -> dict[str, str | None]:
+    """Return the nearest of ``many`` in place of each rare level; None without one."""
+    at = {level: position for position, level in enumerate(counts)}
+    near = {x: min(((abs(at[x] - at[y]), y) for y in many), default=(0, None))[1] for x in rare}
+    return {level: near.get(level, level) for level in counts}
 
 
 def are_codes(levels: Collection[str]) -> bool:

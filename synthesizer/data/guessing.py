@@ -20,7 +20,7 @@ from synthesizer.data.code_lists import (
     why_codes,
 )
 from synthesizer.data.errors import DataError, OptionError, Problems, plural
-from synthesizer.data.id_patterns import MIN_HOLDERS, Form, find_pattern, pattern_of_form
+from synthesizer.data.id_patterns import MIN_HOLDERS, Form, pattern_of_form
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import CODE_LOOKS, as_written, missing_codes
 from synthesizer.data.number_formats import PLAIN, NumberFormat
@@ -755,11 +755,7 @@ def _id(column: _RawColumn) -> dict[str, Any]:
     """Return the pattern of identifiers, without their values."""
     form, may_repeat = column.declaration.form, column.declaration.may_repeat
     try:
-        pattern = (
-            find_pattern(column.values)
-            if form is None
-            else pattern_of_form(form, column.values, may_repeat=may_repeat)
-        )
+        pattern = pattern_of_form(form, column.values, may_repeat=may_repeat)
     except ImportError:
         raise UnreadableColumn(
             f"has form: {form}, which needs the package Faker",

@@ -255,8 +255,8 @@ _FORMS: Final[Mapping[Form, tuple[str, ...]]] = {
 }
 
 
-def pattern_of_form(form: Form, values: pa.Array, *, may_repeat: bool) -> IdPattern:
-    """Return the pattern of names, e-mail addresses or telephone numbers.
+def pattern_of_form(form: Form | None, values: pa.Array, *, may_repeat: bool) -> IdPattern | None:
+    """Return the pattern of a form, such as names; that of the data by default.
 
     ``may_repeat``: whether identifiers of the data may be written again.
 
@@ -265,6 +265,8 @@ def pattern_of_form(form: Form, values: pa.Array, *, may_repeat: bool) -> IdPatt
     ImportError
         If Faker, which has the words of names, is not installed.
     """
+    if form is None:
+        return find_pattern(values)
     pattern = IdPattern(parts=_FORMS[form])
     if may_repeat:
         return replace(pattern, steps=pattern.size)

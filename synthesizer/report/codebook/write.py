@@ -265,7 +265,6 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
     """Return the codebook as one HTML file."""
     sections = [
         _datasets(codebook),
-        *([_differences(codebook)] if codebook.differences else []),
         _cautions(codebook),
         _overview(codebook.variables),
         Section(
@@ -300,21 +299,16 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
         paragraphs.append(sentences()["several"])
+    blocks: list[Block] = [Words(paragraphs), table]
+    if codebook.differences:
+        heading = Heading("Differences from the confidential file")
+        blocks += [heading, Words(codebook.differences)]
     return Section(
         anchor="data",
         title="The data",
         lead=f"{plural(len(files), 'synthetic dataset')} with "
         f"{plural(len(codebook.variables), 'variable')}.",
-        blocks=[Words(paragraphs), table],
-    )
-
-
-def _differences(codebook: ReleaseCodebook) -> Section:
-    return Section(
-        anchor="differences",
-        title="Differences from the confidential file",
-        lead="These data are synthetic, for writing and testing programs.",
-        blocks=[Words(codebook.differences)],
+        blocks=blocks,
     )
 
 
