@@ -125,19 +125,20 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10719,
-    "models": 9818,
+    "data": 10870,
+    "models": 9914,
     "measures": 14459,
-    "engine": 1792,
-    "report": 6627,
-    "config": 942,
-    "plan": 3654,
-    "jobs": 2933,
-    "cli": 1661,
+    "engine": 1797,
+    "report": 6681,
+    "config": 998,
+    "plan": 3768,
+    "jobs": 2936,
+    "cli": 1667,
     "extensions": 0,
     "extensions.comparison": 952,
+    "extensions.descriptions": 1230,
     "extensions.genetic": 2325,
-    "extensions.households": 1252,
+    "extensions.households": 1253,
     "extensions.labelled": 878,
     "extensions.large_files": 672,
     "extensions.releases": 842,
@@ -159,7 +160,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 323
+MOST_FILES = 336
 """Most Python files of the package. It only falls, but for what a new extension divides. One is
 `__main__`, for ``python -m synthesizer``."""
 

@@ -115,16 +115,20 @@ class Options(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; report mistakes in our own words."""
-        # extensions add options to this command alone
-        switches, hint = (runs.SWITCHES, installed()) if self.name == "run" else ({}, "see --help")
-        known = {name for one in self.get_params(ctx) for name in one.opts} | switches.keys()
+        added = runs.ADDED.get(self.name or "", {})
+        hint = installed() if self.name in runs.ADDED else "see --help"
+        known = {name for one in self.get_params(ctx) for name in one.opts} | added.keys()
         for word in args:
             name = word.partition("=")[0]
             if name in FORMER_OPTIONS and name not in known and "--set" in known:
                 ctx.fail(f"'{name}' is now '--set {FORMER_OPTIONS[name]}=VALUE'.")
             if name[:2] == "--" != name and name not in known:
                 ctx.fail(f"no option '{name}'; {did_you_mean(name, known, hint)}")
-        args = [f"--set=output.{a[2:]}=true" if a in switches else a for a in args]
+        if self.name == "run":
+            args = [f"--set=output.{a[2:]}=true" if a in added else a for a in args]
+        else:  # the option of another kind of file names the argument
+            words = [a for a in args if a not in added]
+            args = [a.partition("=")[2] if a.split("=")[0] in added else a for a in words]
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -134,7 +138,7 @@ class Options(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists of arguments and options."""
         groups: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
-        groups["option"] += runs.SWITCHES.items() if self.name == "run" else ()
+        groups["option"] += runs.ADDED.get(self.name or "", {}).items()
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 groups[parameter.param_type_name].append(record)

@@ -28,13 +28,13 @@ from synthesizer.cli.arguments import (
     settings_in,
 )
 from synthesizer.data.errors import ConfigError, OutputError, Problems
-from synthesizer.data.plugins import switches
+from synthesizer.data.plugins import model_files, switches
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
-SWITCHES = switches()
-"""Options of `run` that extensions add, with their help."""
+ADDED = {"run": switches(), "generate": {kind.option: kind.about for kind in model_files()}}
+"""Options of commands that extensions add, with their help; those of `generate` name its file."""
 NOT_FOR_RELEASE = "not for release"
 
 
@@ -266,7 +266,8 @@ def generate(
             listener=listener,
         )  # fmt: skip
     if not quiet:
-        print_notes(replay_notes(loaded.seed))
+        is_fitted = loaded.path is not None
+        print_notes(replay_notes(loaded.seed) if is_fitted else loaded.origin["notes"])
         say_written(*paths)
         key = "" if loaded.seed.random_key is None else "; it contains the random key"
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")

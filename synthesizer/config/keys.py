@@ -22,12 +22,22 @@ from pydantic import (
 
 from synthesizer.config.section import SampleDesign, Section, section_keys
 from synthesizer.data.dialects import FileOptions
+from synthesizer.data.encoding import NEAREST
 from synthesizer.data.errors import RENAMED, ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
+from synthesizer.data.id_patterns import Form
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
 from synthesizer.data.panel.arrangement import Arranging
-from synthesizer.data.plugins import arranging_keys, extension_keys, guarded, makers, placed
+from synthesizer.data.plugins import (
+    arranging_keys,
+    extension_keys,
+    fidelities,
+    guarded,
+    installed,
+    makers,
+    placed,
+)
 from synthesizer.data.randomness import MAX_SEED, NO_KEY
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -342,11 +352,25 @@ class VariableConfig(Part):
     exclude: Names = Field((), description="predictors to leave out")
     options: ModelOptions = Field(default_factory=dict, description="options of the model")
     label: str | None = Field(None, description="description for the codebook")
+    form: Form | None = Field(
+        None, description="identifiers: what is written; by default the form of the data"
+    )
+    may_repeat: bool = Field(
+        False, description="identifiers with a form: true: those of the data may be written again"
+    )
     unit: str | None = Field(None, description="unit of its numbers, for the codebook")
     level_labels: dict[Label, Label] = Field(
         default_factory=dict,
         description="meaning of levels and missing codes, for the codebook; '' is an empty cell",
     )
+
+    @model_validator(mode="after")
+    def _form_of_ids(self) -> Self:
+        if self.form is not None and self.kind not in (None, Kind.ID):
+            raise ValueError("form belongs to identifiers; write kind: id, or remove form")
+        if self.may_repeat and self.form is None:
+            raise ValueError("may_repeat belongs to a form; write form, or remove may_repeat")
+        return self
 
     def declaration(self) -> Declaration:
         """Return the settings that decide how the column is read."""
@@ -356,6 +380,8 @@ class VariableConfig(Part):
             levels=self.levels,
             decimals=self.decimals,
             date_format=self.date_format,
+            form=self.form,
+            may_repeat=self.may_repeat,
         )
 
 
@@ -401,8 +427,9 @@ class RareConfig(Part):
     min_count: Whole = Field(5, ge=2, description="levels of fewer persons, or rows, are grouped")
     to: Label = Field(
         "other",
-        description="name of the group, or missing; rare levels of an ordered variable join the "
-        "next level, and rare numbers of a typed file become blank",
+        description="name of the group, or missing, or nearest (each joins the nearest level of "
+        "enough persons); rare levels of an ordered variable join the next level, and rare numbers "
+        "of a typed file become blank",
     )
     levels: Literal["all", "text"] = Field(
         "all", description="all variables, or text: none whose levels are numbers, or yes and no"
@@ -511,6 +538,37 @@ def _not_version_1(value: object) -> object:
     return value
 
 
+FULL: Final = "full"
+MARGINS: Final = "margins"
+
+
+def _known_fidelity(value: str) -> str:
+    if value not in (known := (FULL, MARGINS, *fidelities())):
+        raise ValueError(f"must be one of {', '.join(known)} ({installed()})")
+    return value
+
+
+def _of_fidelity(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content with keys that a fidelity below full sets by default.
+
+    The verdict is that of files for writing code; keys of the user take precedence.
+    """
+    fidelity, limits = content.get("fidelity"), content.get("limits") or {}
+    if fidelity not in (MARGINS, *fidelities()):
+        return dict(content)
+    terms = {"profile": "low-fidelity-uk", "purpose": "code"}
+    if isinstance(limits, LimitConfig):
+        terms = {key: word for key, word in terms.items() if key not in limits.model_fields_set}
+        limits = limits.model_copy(update=terms)
+    elif isinstance(limits, Mapping):
+        limits = {**terms, **limits}
+    implied = {"default_method": "sample", "relations": "none", "rare": {"to": NEAREST}}
+    of_extension: dict[str, Any] = {
+        key: {} for value, key in fidelities().items() if value == fidelity
+    }
+    return {**implied, **of_extension, **content, "limits": limits}
+
+
 class _ChainConfig(Part):
     """Models, rules and checks of a synthesis: the options of `Synthesizer`.
 
@@ -548,6 +606,14 @@ class _ChainConfig(Part):
         description="; or ".join(
             ["parallel workers of joblib; by default all cores"]
             + [f"{{{k}: ...}}: {field.description}" for k, (_, field) in placed("workers").items()]
+        ),
+    )
+    fidelity: Annotated[str, AfterValidator(_known_fidelity)] = Field(
+        FULL,
+        description="full: models of relations; margins: each variable by itself, rare levels "
+        "joined, for writing code"
+        + "".join(
+            f"; {value}: {extension_keys()[k].description}" for value, k in fidelities().items()
         ),
     )
     proper: bool = Field(False, description="fit to a bootstrap sample for every dataset")
@@ -621,9 +687,10 @@ class _ChainConfig(Part):
     @model_validator(mode="before")
     @classmethod
     def _implied(cls, content: Any) -> Any:
-        """Add keys that sections of extensions set by default."""
+        """Add keys that a fidelity and sections of extensions set by default."""
         if not isinstance(content, Mapping):
             return content
+        content = _of_fidelity(content)
         used = {name: kind for name, kind in section_keys().items() if name in content}
         implied: dict[str, Any] = {}
         for name, kind in used.items():

@@ -211,6 +211,8 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
 
 MISSING: Final = "missing"
 """Value of ``to`` that blanks rare levels."""
+NEAREST: Final = "nearest"
+"""Value of ``to`` that joins each rare level with the nearest one of enough persons."""
 MANY: Final = 100
 """A variable with more levels has many levels, for any number of persons."""
 FEW: Final = 10
@@ -236,7 +238,7 @@ class RareLevels:
     min_count: int = RARE
     """Fewest persons of a level."""
     to: str = "other"
-    """Name of the joint level, or ``missing``."""
+    """Name of the joint level, ``missing``, or ``nearest``."""
     scope: Literal["all", "text", "many"] = "all"
     """Variables: all; without those of numbers below 1,000 or yes and no; of many levels."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -328,11 +330,24 @@ class RareLevels:
                 continue
             holds_word = self.scope == "all" or not are_numbers
             holds_word &= not any(part.name in self.numbers for part in parts)
-            to = self.to if holds_word or finite_number(self.to) is not None else MISSING
+            fits = holds_word or finite_number(self.to) is not None or self.to == NEAREST
+            to = self.to if fits else MISSING
             new = _new_levels(parts, owners, counts, rare, least, to)
+            if to == NEAREST:
+                many = [x for x, n in counts.items() if n and x not in {*rare, *self.fixed}]
+                new = _nearest_levels(counts, rare, many)
             changed += [_recoded(part, new, to) for part in parts]
             notes.append(_what_became(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
+
+
+def _nearest_levels(
+    counts: Mapping[str, int], rare: Sequence[str], many: Sequence[str]
+) -> dict[str, str | None]:
+    """Return the nearest of ``many`` in place of each rare level; None without one."""
+    at = {level: position for position, level in enumerate(counts)}
+    near = {x: min(((abs(at[x] - at[y]), y) for y in many), default=(0, None))[1] for x in rare}
+    return {level: near.get(level, level) for level in counts}
 
 
 def are_codes(levels: Collection[str]) -> bool:
@@ -348,7 +363,7 @@ def _what_became(
 ) -> str:
     """Return the note on the rare levels of a variable."""
     became = {new[level] for level in rare}
-    what = "joined the next level"
+    what = f"joined the {NEAREST if to == NEAREST else 'next'} level"
     if None in became:
         what = f"became {MISSING!r}"
     elif to in became:

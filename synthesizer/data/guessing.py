@@ -20,7 +20,7 @@ from synthesizer.data.code_lists import (
     why_codes,
 )
 from synthesizer.data.errors import DataError, OptionError, Problems, plural
-from synthesizer.data.id_patterns import MIN_HOLDERS, find_pattern
+from synthesizer.data.id_patterns import MIN_HOLDERS, Form, pattern_of_form
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import CODE_LOOKS, as_written, missing_codes
 from synthesizer.data.number_formats import PLAIN, NumberFormat
@@ -117,6 +117,10 @@ class Declaration:
     """A ``strptime`` format such as ``%d/%m/%Y``."""
     every_row: bool = False
     """Whether every row needs a value, as persons and periods of a panel do."""
+    form: Form | None = None
+    """What identifiers look like; None: as in the data."""
+    may_repeat: bool = False
+    """Whether an identifier of the data may be written again."""
 
     @property
     def declared_kind(self) -> Kind | None:
@@ -125,6 +129,8 @@ class Declaration:
             return self.kind
         if self.levels is not None:
             return Kind.CATEGORICAL
+        if self.form is not None:
+            return Kind.ID
         return None if self.date_format is None else Kind.DATE
 
 
@@ -747,7 +753,14 @@ def _dates(column: _RawColumn) -> tuple[str, FloatArray]:
 
 def _id(column: _RawColumn) -> dict[str, Any]:
     """Return the pattern of identifiers, without their values."""
-    pattern = find_pattern(column.values)
+    form, may_repeat = column.declaration.form, column.declaration.may_repeat
+    try:
+        pattern = pattern_of_form(form, column.values, may_repeat=may_repeat)
+    except ImportError:
+        raise UnreadableColumn(
+            f"has form: {form}, which needs the package Faker",
+            "type pip install 'microdata-synthesizer[faker]'",
+        ) from None
     return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 

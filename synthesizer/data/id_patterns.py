@@ -6,6 +6,9 @@ the pattern, which meets each code once. Of a hundred walks the first that avoid
 the data is used, so none of these is written again. Numbers beyond the walk get more digits than
 any identifier of the data. A saved model contains the pattern, the walk's number and its length,
 but no identifier.
+
+If all identifiers have right check digits, so have those written. Names and e-mail addresses are
+two words of the lists of Faker. Both give a limited number of identifiers (`IdPattern.most`).
 """
 
 from __future__ import annotations
@@ -14,16 +17,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import chain
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from synthesizer.data.check_digits import RULES, check_rule, with_check_digits
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.data.values import matches
 
@@ -43,7 +48,7 @@ _ALPHABETS: Final = {
     "d": digits, "a": ascii_lowercase, "A": ascii_uppercase,
     "h": digits + "abcdef", "H": digits + "ABCDEF",
     "x": digits + ascii_lowercase, "X": digits + ascii_uppercase,
-    "m": digits + ascii_uppercase + ascii_lowercase,
+    "m": digits + ascii_uppercase + ascii_lowercase, "D": digits[1:],
 }  # fmt: skip
 
 Codes = npt.NDArray[np.int64]
@@ -60,12 +65,20 @@ class IdPattern:
     """
 
     parts: tuple[str, ...]
-    """``=P`` a text, ``n256`` a number below 256, ``d`` or ``h`` a character set."""
+    """``=P`` a text, ``n256`` a number below 256, ``d`` or ``h`` a character set, ``wfirst`` a
+    word, ``c0`` a check digit."""
     walk: int = 0
     steps: int = 0
     """Length of the walk without the data's identifiers; 0: always further digits."""
     further: int = 4
     """Further digits of numbers beyond the walk."""
+    check: str = ""
+    """Rule of its check digits; see `RULES`."""
+
+    @property
+    def most(self) -> int | None:
+        """Number of identifiers of this form that are none of the data's; None without limit."""
+        return self.steps if self.check or any(part[0] == "w" for part in self.parts) else None
 
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self | None:
@@ -78,6 +91,11 @@ class IdPattern:
         """The pattern for a variable's storage."""
         return {"pattern": asdict(self) | {"parts": list(self.parts)}}
 
+    @property
+    def size(self) -> int:
+        """Number of different identifiers without further digits."""
+        return self._positions()[1]
+
     def texts(self, numbers: FloatArray) -> pa.Array:
         """Return the identifiers of numbers 1, 2, ..., shape (n,)."""
         positions, size = self._positions()
@@ -89,7 +107,7 @@ class IdPattern:
         cells: list[Any] = []
         for position in reversed(range(len(self.parts))):
             part = self.parts[position]
-            if part[0] == "=":
+            if part[0] in "=c":
                 cells.insert(0, part[1:])
                 continue
             if position in positions:
@@ -100,7 +118,8 @@ class IdPattern:
             if position == max(positions) and turn.any():
                 more = pc.utf8_lpad(pc.cast(pa.array(turn), pa.string()), self.further, "0")
                 cells.insert(1, pc.if_else(pa.array(turn > 0), more, ""))
-        return pc.binary_join_element_wise(*cells, "")
+        texts = pc.binary_join_element_wise(*cells, "")
+        return with_check_digits(self.check, texts) if self.check else texts
 
     def fitted(self, values: pa.Array) -> IdPattern:
         """Return the numbering that avoids the data's identifiers ``values``, shape (k,)."""
@@ -109,22 +128,29 @@ class IdPattern:
         longest = max(pc.max(pc.utf8_length(values)).as_py(), shortest + sum(numbers))
         further = 4 * math.ceil((longest - shortest + 1) / 4)
         codes, size = self._codes(values)
-        for steps in (10 * len(values), len(values)):
+        wanted, longest_walk = 10 * len(values), replace(self, further=further)
+        if self.most is not None:
+            for walk in range(MAX_WALKS):
+                if (steps := min(_taken(walk, size, codes), default=size)) > longest_walk.steps:
+                    longest_walk = replace(longest_walk, walk=walk, steps=steps)
+                if longest_walk.steps >= wanted:
+                    break
+            return longest_walk
+        for steps in (wanted, len(values)):
             is_crowded = steps > size or len(codes) * steps > MAX_HITS * size
             for walk in range(0 if is_crowded else MAX_WALKS):
-                start, stride = _walk(walk, size)
-                taken = (codes.astype(object) - start) * pow(stride, -1, size) % size
-                if not (taken < steps).any():
-                    return IdPattern(parts=self.parts, walk=walk, steps=steps, further=further)
-        return IdPattern(parts=self.parts, further=further)
+                if not (_taken(walk, size, codes) < steps).any():
+                    return replace(longest_walk, walk=walk, steps=steps)
+        return longest_walk
 
     def _positions(self) -> tuple[list[int], int]:
         """Return the positions of the parts that number the rows, and their number of codes."""
         positions, size = [], 1
         for position in reversed(range(len(self.parts))):
-            if self.parts[position][0] != "=" and size * _radix(self.parts[position]) <= MAX_CODES:
+            part = self.parts[position]
+            if part[0] not in "=c" and size * _radix(part) <= MAX_CODES:
                 positions.append(position)
-                size *= _radix(self.parts[position])
+                size *= _radix(part)
         return positions, size
 
     def _codes(self, values: pa.Array) -> tuple[Codes, int]:
@@ -139,26 +165,40 @@ class IdPattern:
             if part[0] == "n":
                 numbers = pc.cast(cells, pa.int64()).to_numpy(zero_copy_only=False) % _radix(part)
             else:
-                numbers = pc.index_in(cells, pa.array([*_ALPHABETS[part]])).to_numpy()
-            codes = codes * _radix(part) + numbers
-        return codes, size
+                numbers = pc.index_in(cells, pa.array(_alphabet(part))).fill_null(-1).to_numpy()
+            codes = np.where((codes < 0) | (numbers < 0), -1, codes * _radix(part) + numbers)
+        return codes[codes >= 0], size
 
 
 def _radix(part: str) -> int:
-    return int(part[1:]) if part[0] == "n" else len(_ALPHABETS[part])
+    return int(part[1:]) if part[0] == "n" else len(_alphabet(part))
+
+
+@cache
+def _alphabet(part: str) -> list[str]:
+    """Return the characters or words of a part."""
+    if part[0] != "w":
+        return [*_ALPHABETS[part]]
+    from faker.providers.person.en_US import Provider
+
+    words = Provider.last_names if "last" in part else Provider.first_names
+    return list(dict.fromkeys(word.lower() if "small" in part else word for word in words))
 
 
 def _regex(position: int, part: str) -> str:
     if part[0] == "=":
         return re.escape(part[1:])
-    shape = r"\d{1,18}" if part[0] == "n" else f"[{_ALPHABETS[part]}]"
+    if part[0] == "c":
+        return "[0-9X]"
+    shape = r"\d{1,18}" if part[0] == "n" else f"[{''.join(_alphabet(part))}]"
+    shape = r"[^\s.@]+" if part[0] == "w" else shape
     return f"(?P<p{position}>{shape})"
 
 
 def _written(part: str, values: Codes) -> pa.Array:
     if part[0] == "n":
         return pc.cast(pa.array(values), pa.string())
-    return pa.array(list(_ALPHABETS[part])).take(pa.array(values))
+    return pa.array(_alphabet(part)).take(pa.array(values))
 
 
 def _walk(number: int, size: int) -> tuple[int, int]:
@@ -167,6 +207,12 @@ def _walk(number: int, size: int) -> tuple[int, int]:
     while math.gcd(stride, size) != 1:
         stride += 1
     return start, stride
+
+
+def _taken(walk: int, size: int, codes: Codes) -> npt.NDArray[np.object_]:
+    """Return the step of a walk at which it meets each code."""
+    start, stride = _walk(walk, size)
+    return (codes.astype(object) - start) * pow(stride, -1, size) % size
 
 
 def _mixed(steps: Codes, position: int) -> Codes:
@@ -179,14 +225,16 @@ def _mixed(steps: Codes, position: int) -> Codes:
 def find_pattern(values: pa.Array) -> IdPattern | None:
     """Return the pattern of nearly all distinct identifiers, None without a pattern.
 
-    Whole numbers without leading zeros have no pattern: they are numbered 1, 2, ...
+    Whole numbers without leading zeros or check digits have no pattern: they are numbered 1, 2, ...
     """
     some = values.slice(0, SAMPLE_IDS)
+    if (pattern := _checked(some, check_rule(some))) is not None:
+        return pattern.fitted(values)
     is_number = _is_shared(matches(some, r"^\d+$")) and not matches(some, r"^0\d").any()
     if len(some) < MIN_HOLDERS or is_number:
         return None
     if _is_shared(matches(some, EMAIL)):
-        parts: Sequence[str] | None = ["=person", "n1000000", "=@example.org"]
+        parts: list[str] | None = ["=person", "n1000000", "=@example.org"]
     else:
         parts = _digit_parts(some) or _fixed_parts(some)
     if parts is None or all(part[0] == "=" for part in parts):
@@ -197,6 +245,44 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
         cells = [free if p[0] == "=" else [p] for p, free in zip(parts, freed, strict=True)]
         pattern = IdPattern(parts=_joined([*chain(*cells)])).fitted(values)
     return pattern
+
+
+Form = Literal["name", "email", "phone"]
+_FORMS: Final[Mapping[Form, tuple[str, ...]]] = {
+    "name": ("wfirst", "= ", "wlast"),
+    "email": ("wfirst small", "=.", "wlast small", "=@example.org"),
+    "phone": ("=(555) ", *"ddd", "=-", *"dddd"),  # no region has this code
+}
+
+
+def pattern_of_form(form: Form | None, values: pa.Array, *, may_repeat: bool) -> IdPattern | None:
+    """Return the pattern of a form, such as names; that of the data by default.
+
+    ``may_repeat``: whether identifiers of the data may be written again.
+
+    Raises
+    ------
+    ImportError
+        If Faker, which has the words of names, is not installed.
+    """
+    if form is None:
+        return find_pattern(values)
+    pattern = IdPattern(parts=_FORMS[form])
+    if may_repeat:
+        return replace(pattern, steps=pattern.size)
+    return pattern.fitted(values)
+
+
+def _checked(values: pa.Array, rule: str) -> IdPattern | None:
+    """Return the pattern of identifiers of equal length with check digits; None for others."""
+    parts = _fixed_parts(values) if rule else None
+    if parts is None:
+        return None
+    position = RULES[rule].position
+    parts[position] = ["c0"] * len(parts[position])
+    is_number = matches(values, r"^[1-9]\d*$").all()
+    parts[0] = "D" if is_number and parts[0] == "d" else parts[0]
+    return IdPattern(parts=_joined(parts), check=rule)
 
 
 def _is_shared(mask: BoolArray) -> bool:

@@ -102,6 +102,8 @@ class Key:
     """Whether it makes whole datasets of categories, in place of the chain or after it.
 
     Models draw the other variables given these. ``method: NAME`` selects it, too."""
+    fidelity: str = ""
+    """Value of the key ``fidelity`` that selects it, besides full and margins."""
     apart: str = ""
     """Why it cannot be combined with keys that arrange rows, new samples, or sources in parts.
 
@@ -204,6 +206,29 @@ class Extension:
     def __post_init__(self) -> None:
         if not isinstance(self.key, Key | None):
             raise TypeError("key must be a Key")
+
+
+MODEL_FILES: Final = "synthesizer.model_files"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A further kind of file from which `generate` draws, an entry of `MODEL_FILES`."""
+
+    option: str
+    """Option of `generate` that names such a file, in place of the argument."""
+    about: str
+    """Help of the option."""
+    endings: Sequence[str]
+    """Endings of its files in small letters, with the dot."""
+    load: Hook
+    """Takes a path and the models; returns a `SavedModel`."""
+
+
+@cache
+def model_files() -> Sequence[ModelFile]:
+    """Return the further kinds of files of models."""
+    return tuple(entries(MODEL_FILES, ModelFile, removable=f"{EXTENSIONS}.").values())
 
 
 @cache
@@ -319,6 +344,11 @@ def texts_of(file: str) -> Iterator[tuple[str, str]]:
     for name, one in keyed().items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
+
+
+def fidelities() -> dict[str, str]:
+    """Return values of the key ``fidelity`` that extensions add, with the key of each."""
+    return {key.fidelity: name for name, key in extension_keys().items() if key.fidelity}
 
 
 def makers() -> list[Any]:

@@ -114,7 +114,7 @@ def _as_type(column: Column, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(kind):
         return pc.cast(_as_type(column, kind.value_type).dictionary_encode(), kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    is_compact = variable.kind is Kind.DATE and is_number
+    is_compact = is_number and (variable.kind is Kind.DATE or "pattern" in variable.storage)
     if is_compact or pa.types.is_string(kind) or pa.types.is_large_string(kind):
         array = number_texts(variable, data)  # 20191231 is a date
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):

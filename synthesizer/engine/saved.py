@@ -19,7 +19,7 @@ from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.forms import FORMS
-from synthesizer.data.plugins import extension_keys, found_at, installed
+from synthesizer.data.plugins import extension_keys, found_at, guarded, installed, model_files
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.chain import Finisher, FittedChain
 from synthesizer.engine.registry import Registry
@@ -123,7 +123,7 @@ def write_model(work: Path, model: SavedModel, registry: Registry) -> None:
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:
-    """Return a saved model.
+    """Return a saved model, or a model of another kind of file that an extension reads.
 
     Raises
     ------
@@ -131,6 +131,11 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         If the file is damaged, altered, of another version, or needs a model that is not in the
         registry. The message names the plug-ins of the fit; none is imported.
     """
+    for kind in model_files():
+        if path.suffix.lower() in kind.endings:
+            with guarded(f"option {kind.option}"):
+                described: SavedModel = kind.load(path, registry)
+            return described
     content = read_archive(path, kind=KIND)
     try:
         model: SavedModel = codec(registry).typed(SavedModel, content)

@@ -156,6 +156,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         contains=_contains(plan),
         after=tuple(plan.after.sentences),
         relations=plan.relations,
+        differences=plan.differences,
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
         python=platform.python_version(),

@@ -101,6 +101,9 @@ class Synthesizer:
         Number of frames (1 by default), and rows of each (as many as the confidential frame).
     workers : int, optional
         Number of processes, which changes no value; all cores by default.
+    fidelity : str, optional
+        ``"margins"`` draws each variable by itself, for a file to write code with; ``"full"`` is
+        the default.
     proper : bool, optional
         Whether to refit for every frame on a bootstrap sample; False by default.
     default_method, method : str, mapping or list, optional
@@ -167,6 +170,7 @@ class Synthesizer:
         m: int | None = None,
         rows: int | None = None,
         workers: int | Mapping[str, str] | None = None,
+        fidelity: str | None = None,
         proper: bool | None = None,
         default_method: str | Mapping[str, str] | Sequence[str] | None = None,
         method: str | Mapping[str, str] | Sequence[str] | None = None,
@@ -402,7 +406,8 @@ class Synthesizer:
 
     @property
     def _is_checked(self) -> bool:
-        return bool(self.config.model_fields_set & {"checks", "limits"})
+        named = self._parameters.get("limits") is not None  # a fidelity sets others
+        return named or "checks" in self.config.model_fields_set
 
     @property
     def verdict(self) -> Verdict:

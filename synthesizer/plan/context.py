@@ -13,6 +13,7 @@ import numpy as np
 from synthesizer.config.keys import WARNED, ChainConfig, RareConfig, VariableConfig
 from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression
+from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, DummySet, Frame, RowFrame
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
@@ -38,6 +39,12 @@ class Arranged:
     form: Arrangement = PLAIN
     models: ClassVar[Mapping[str, str]] = {}
     """Models by role, instead of those of `ROLES`."""
+    alone: ClassVar[Mapping[str, Any]] = {
+        "stay_or_move": False,
+        "first_apart": False,
+        "changes": False,
+    }
+    """Options of the model of changing variables with which each row is drawn by itself."""
 
     def options(self, name: str, names: Container[str]) -> dict[str, Any]:
         """Return model options of a changing variable; ``names`` are the variables of the table."""
@@ -342,6 +349,20 @@ def repeated_ids(context: Context) -> Iterator[str]:
             rows=len(values),
             further=further,
         )
+
+
+def scarce_ids(context: Context) -> Iterator[str]:
+    """Yield problems of identifiers whose form gives fewer than the datasets need."""
+    whole, table = context.data.whole, context.data.table
+    units = context.table.n_units
+    drawn = context.config.rows or (units if whole is None else whole.n_units)
+    for column in table.columns:
+        pattern = IdPattern.of_storage(column.variable.storage)
+        if pattern is not None and pattern.most is not None:
+            n_ids = len(np.unique(column.data[column.is_observed]))
+            needed = -(-drawn * n_ids // units)
+            if pattern.most < needed:
+                yield problem("scarce_ids", name=column.name, most=pattern.most, needed=needed)
 
 
 _OF_COLUMNS = frozenset(

@@ -104,6 +104,8 @@ class Planned:
     """Changes to every dataset of the chain, in this order."""
     resampling: Resampling | None = None
     """Resampling for every dataset, instead of a bootstrap of units."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original, without values."""
     contained: Manifest | None = None
     """Manifest of the run whose datasets are contained in those of this one."""
 
@@ -111,6 +113,10 @@ class Planned:
     def makes_datasets(self) -> bool:
         """Whether it makes the datasets instead of the chain, by a ``source`` method."""
         return type(self).source is not Planned.source
+
+    def fitting(self, fitting: Fitting) -> Fitting:
+        """Return the input of the fit, perhaps with other records in place of the confidential."""
+        return fitting
 
     def source(self, fitting: Fitting) -> Source:
         """Return the source of the datasets."""

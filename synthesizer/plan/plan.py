@@ -49,10 +49,12 @@ from synthesizer.plan.context import (
     computed_free_variables,
     models_without_use,
     repeated_ids,
+    scarce_ids,
     unknown_variables,
 )
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
+from synthesizer.plan.fidelity import differences, relation_problems
 from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.plan.inputs import Input, read_input, suggestions
 from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rules, with_bounds
@@ -116,6 +118,8 @@ class Plan:
     """Sentences for the steward that need no change."""
     relations: tuple[str, ...] = ()
     """Orders, sets of dummies and blanks of all rows that are kept, in words."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original, without values."""
     settings: Mapping[str, Any]
     """The configuration as plain values, without the password of a database."""
 
@@ -338,7 +342,7 @@ class Plan:
 
     def _fitting(self, table: Table, seed: Seed, m: int, **how: Any) -> Fitting:
         """Return the input of a fit; ``how`` are further fields of `Fitting`."""
-        return Fitting(
+        fitting = Fitting(
             table=table,
             spec=self.spec,
             fitted=self.fitted,
@@ -347,6 +351,9 @@ class Plan:
             workers=self.workers,
             **how,
         )
+        for made in self.extended.values():
+            fitting = made.fitting(fitting)
+        return fitting
 
 
 def _unlike(table: Table, data: Table) -> list[str]:
@@ -463,6 +470,10 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(findings.notes),
         relations=relations,
+        differences=next(
+            (made.differences for made in extended.values() if made.differences),
+            differences(context, steps, findings.notes),
+        ),
         settings=plain_config(config),
     )
 
@@ -488,6 +499,7 @@ def _name_findings(context: Context) -> Draft[None]:
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
     findings.problems += [*repeated_ids(context), *computed_free_variables(context)]
+    findings.problems += [*relation_problems(context), *scarce_ids(context)]
     if not context.names and context.columns.is_complete:
         findings.problem("nothing_to_synthesise")
     return findings.of(None)

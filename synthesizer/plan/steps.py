@@ -24,6 +24,7 @@ from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context, broken_findings, named_together
 from synthesizer.plan.dependents import dependents, pairs_last
+from synthesizer.plan.fidelity import history_alone, is_of_margins
 from synthesizer.plan.findings import Draft, Findings, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
 
@@ -400,10 +401,14 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     `lag_one`.
     """
     roles = {**ROLES, **context.arranged.models}
+    abilities = context.registry.get(method.name).abilities
+    is_drawn = not (abilities.copies_rows or abilities.deterministic or abilities.panel)
+    if is_of_margins(context) and (is_drawn or name == context.career):
+        base = {"model": method.name, **method.options}
+        return Method(*history_alone(context, name, base), is_configured=method.is_configured)
     if name == context.career:
         career = Method(roles["career"], method.options, is_configured=False)
         return method if method.is_configured else career
-    abilities = context.registry.get(method.name).abilities
     if abilities.copies_rows or abilities.deterministic:
         return method
     if abilities.panel:
@@ -627,6 +632,8 @@ def _predictors(
             findings.problem(
                 "takes_no_part", name=predictor, entry=f"variable {name!r}: predictors"
             )
+    if is_of_margins(context):  # a history may need the variable of its first row
+        return tuple(n for n in earlier if n in model.needs)
     if not model.abilities.uses_predictors:
         return ()
     return tuple(

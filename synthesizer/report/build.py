@@ -23,7 +23,7 @@ BANNER = (
 
 
 _PARTS = {
-    "Verdict": "decision.glance_section",
+    "Verdict": "decision.glance_section checklist.checklist_section",
     "Variables": "variables.variable_section",
     "Relations": "careers.careers_section utility.utility_section "
     "propensity_scores.propensity_section model_fits.estimates_section appendix.further_utility",

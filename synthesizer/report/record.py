@@ -270,6 +270,8 @@ class PublicManifest(Result):
     """Steps on each dataset after synthesis."""
     relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original."""
 
 
 class Manifest(Result):
@@ -312,6 +314,8 @@ class Manifest(Result):
     """Steps on each dataset after synthesis, before checks and output."""
     relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original."""
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     """Duration of each phase."""
@@ -346,6 +350,7 @@ class Manifest(Result):
             packages=self.packages,
             after=self.after,
             relations=self.relations,
+            differences=self.differences,
             original_rows=self.n_units if config.output.publish_rows else None,
         )
 

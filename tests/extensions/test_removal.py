@@ -58,6 +58,7 @@ def typed(path: str, folder: Path, *commands: list[str]) -> tuple[list[int], str
 
 WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'"),
+    "descriptions": (["generate", "--description", "d.yaml"], "no option '--description'"),
     "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "genetic: unknown key"),
     "households": (["plan", "run.yaml", "--set", "household.id=x"], "household: unknown key"),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),

@@ -39,6 +39,7 @@ class Households(Arranged):
         "rare": "member",
         "changing": "member",
     }
+    alone: ClassVar[Mapping[str, Any]] = {"apart": 0}
 
     def options(self, name: str, names: Container[str]) -> dict[str, Any]:
         """Return the variable of heads, and those by which members are counted."""

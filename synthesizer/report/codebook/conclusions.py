@@ -75,6 +75,8 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "proper": config.proper,
         "rare": rare and rare.min_count,
         "rare_to": rare and rare.to,
+        "rare_nearest": rare is not None and rare.to == "nearest",
+        "differences": facts.differences,
         "rare_missing": rare is not None and rare.to == "missing",
         "apostrophe": config.output.spreadsheet_safe,
         "imposed": imposed(facts).sentences,
@@ -135,7 +137,7 @@ def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Anal
     ``named`` are the facts of the release by name.
     """
     m = named["m"]
-    rule = None if facts.maker is not None else _rule(facts, m)
+    rule = None if facts.maker is not None or facts.differences else _rule(facts, m)
     how = {"name": "datasets that were made as a whole", "formula": None, "source": None}
     if rule is not None:
         how = sentences()["rules"][rule]

@@ -87,6 +87,8 @@ class Facts:
     """Steps on each dataset after synthesis."""
     relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original."""
     maker: str | None = None
     """Key of the extension that made whole datasets; None for draws of the chain."""
     extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -190,6 +192,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         strata=manifest.config.strata,
         after=manifest.after,
         relations=manifest.relations,
+        differences=manifest.differences,
         maker=manifest.maker,
         extensions=manifest.extensions,
         person=(groups.column if groups else panel.person if panel else "") or "",

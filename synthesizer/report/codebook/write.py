@@ -98,6 +98,8 @@ class ReleaseCodebook(Result):
     format: Literal[1] = 1
     purpose: str = PURPOSE
     datasets: Datasets
+    differences: tuple[str, ...] = ()
+    """How datasets of a low fidelity differ from the original."""
     synthesis: Synthesis
     variables: tuple[Described, ...]
     """In file order."""
@@ -118,6 +120,7 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
     named = release_facts(facts, released)
     return ReleaseCodebook(
         datasets=Datasets(files=released.files, rows=released.rows, format=released.format),
+        differences=facts.differences,
         synthesis=Synthesis(
             **dict(imposed(facts)),
             words=tuple(written_words("synthesis", named)),
@@ -136,7 +139,8 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
     )
 
 
-NAMES = ("codebook.html", "codebook.json")
+README = "README.txt"
+NAMES = ("codebook.html", "codebook.json", README)
 """Names of the files."""
 
 
@@ -173,9 +177,10 @@ def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
     ``work`` contains the datasets of the manifest.
     """
     paths = [work / name for name in manifest.datasets]
-    for name, text in _texts(release_codebook(manifest.public, paths)).items():
+    texts = _texts(release_codebook(manifest.public, paths))
+    for name, text in texts.items():
         write_text(work / name, text)
-    return list(NAMES)
+    return list(texts)
 
 
 def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
@@ -183,7 +188,11 @@ def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
     content = json.dumps(plain(codebook), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     # a single surrogate, from an escape in the configuration, cannot be written to a file
     sound = content.encode("utf-8", "replace").decode("utf-8")
-    return dict(zip(NAMES, (codebook_page(codebook), sound), strict=True))
+    texts = [codebook_page(codebook), sound]
+    if codebook.differences:
+        lists = ["How the files differ from the confidential file:", *codebook.differences]
+        texts.append("\n\n".join([*written_words("readme", {}), *lists, ""]))
+    return dict(zip(NAMES, texts, strict=False))
 
 
 def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
@@ -290,12 +299,16 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
         paragraphs.append(sentences()["several"])
+    blocks: list[Block] = [Words(paragraphs), table]
+    if codebook.differences:
+        heading = Heading("Differences from the confidential file")
+        blocks += [heading, Words(codebook.differences)]
     return Section(
         anchor="data",
         title="The data",
         lead=f"{plural(len(files), 'synthetic dataset')} with "
         f"{plural(len(codebook.variables), 'variable')}.",
-        blocks=[Words(paragraphs), table],
+        blocks=blocks,
     )
 
 

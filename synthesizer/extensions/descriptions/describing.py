@@ -1,0 +1,451 @@
+"""Descriptions of data, configurations and codebooks: declared facts, and facts of many records.
+
+A level or missing code from the data needs five records (persons of a panel). A range is rounded
+outwards from the fifth smallest and largest value, as in top and bottom coding (Hundepool et al.
+2012, Statistical Disclosure Control, section 3.3), so no end is the value of a record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthesizer.config.keys import (
+    ChainConfig,
+    Config,
+    PanelConfig,
+    RelationsConfig,
+    VariableConfig,
+)
+from synthesizer.config.reading import load_config
+from synthesizer.data.after import with_blank
+from synthesizer.data.errors import DataError
+from synthesizer.data.expressions import Expression
+from synthesizer.data.id_patterns import IdPattern
+from synthesizer.data.layout import Labelling, Layout
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.view import period_labels
+from synthesizer.data.plugins import arranging_keys
+from synthesizer.data.relations import Relation, find_relations, relations_of_panel
+from synthesizer.data.sources import RawTable, from_frame
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.values import finite_number, single_value
+from synthesizer.extensions.descriptions.description import (
+    MIN_HOLDERS,
+    ColumnFacts,
+    Description,
+    FileFacts,
+    RangeFacts,
+    VariableFacts,
+    variable_of,
+)
+from synthesizer.models.histories.history import panel_of
+from synthesizer.plan.arrange import form_of
+from synthesizer.plan.inputs import Input, by_column, read_frame, read_input, read_to_describe
+
+GROUP = "other"
+"""Level of grouped rare levels in a run."""
+SEEN = "as written in the data"
+HELD = f"in all rows of the data, at least {MIN_HOLDERS} of them"
+BANDS = ((5, "1 to 4"), (20, "5 to 19"), (100, "20 to 99"))
+"""Upper limit and words of numbers of levels that are left out."""
+MIN_YEARS = 2
+"""Range of dates, in years, that is rounded to years instead of months."""
+DAYS_A_YEAR = 365.25
+MAX_DIGITS = 15
+"""Most decimals of a range."""
+
+
+def describe(data: Any, *, codebook: bool = False) -> Description:
+    """Return the description of a file, a frame, a configuration or a codebook.
+
+    Parameters
+    ----------
+    data : path, DataFrame or Config
+        A data file; a configuration (YAML), whose declarations count as declared; a frame; or, with
+        ``codebook``, a codebook.json of a run or a CSV file of variable, label and levels.
+
+    Raises
+    ------
+    DataError, ConfigError
+        With every problem of the data or of the configuration.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": list("fm") * 30, "age": [*range(20, 80)]})
+    >>> described = describe(people)
+    >>> described.variables["age"].range, described.variables["sex"].levels
+    (RangeFacts(low=20.0, high=80.0), ('f', 'm'))
+    """
+    if codebook:
+        from synthesizer.extensions.descriptions.codebooks import of_codebook
+
+        return of_codebook(Path(data))
+    config: ChainConfig = ChainConfig()
+    if isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml"):
+        data = load_config(data)
+    if isinstance(data, Config):
+        config, read = data, _ungrouped(read_input, data)
+    else:
+        is_path = isinstance(data, str | Path)
+        raw: RawTable = read_to_describe(Path(data))[0] if is_path else from_frame(data)
+        read = _ungrouped(partial(read_frame, raw), config)
+    if read.problems:
+        raise DataError(read.problems)
+    return _of_input(read, config)
+
+
+def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
+    """Return the data as read, with all levels: a run would group rare ones of many."""
+    config = config.model_copy(update={"rare": None})
+    found = read(config)
+    columns = (c.variable for c in found.table.columns)
+    if odd := [one.name for one in columns if one.is_coded and GROUP in one.levels]:
+        known = by_column(config, config.variables, found.columns.names or ())
+        public = {n: (known.get(n) or VariableConfig()).changed(public=True) for n in odd}
+        found = read(config.model_copy(update={"variables": known | public}))
+    return found
+
+
+def _of_input(read: Input, config: ChainConfig) -> Description:
+    """Return the description of data as read."""
+    dropped = {*config.dropped(read.columns.names or ()), *read.left_out}
+    table = read.table.select(n for n in read.table.names if n not in dropped)
+    arrangement = form_of(config, table)
+    relations = _relations(table, arrangement, config)
+    return describe_table(table, read.layout, arrangement, relations, config=config)
+
+
+def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:
+    """Return the relations of all rows, of a table or between the variables of a panel."""
+    if config.relations == "none" or (config.arranging is not None and config.panel is None):
+        return ()
+    declared = {n for n, one in config.variables.items() if one.derived or one.follows}
+    free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
+    drawn = {*declared, *free}
+    if config.panel is None:
+        return find_relations(table, drawn=drawn)
+    if config.panel.wide:  # relations of longitudinal variables concern no column of the file
+        return ()
+    panel = panel_of(arrangement.modelled(table))
+    outside = {config.panel.person, config.panel.time if config.panel.career else None}
+    names = [v.name for v in panel.schema if v.kind is not Kind.ID and v.name not in outside]
+    return relations_of_panel(Table(panel[n] for n in names), panel.index, drawn=drawn)
+
+
+def describe_table(
+    table: Table,
+    layout: Layout,
+    arrangement: Arrangement = PLAIN,
+    relations: Iterable[Relation] = (),
+    *,
+    config: ChainConfig | None = None,
+) -> Description:
+    """Return the description of an encoded table in the form of its source.
+
+    ``relations`` hold in all rows. What ``config`` declares is declared; all else is from the data.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Variable
+    >>> year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
+    >>> table = Table([Column(year, np.arange(1950.0, 2010.0))])
+    >>> describe_table(table, Layout(form="csv", names=("year",))).variables["year"].range
+    RangeFacts(low=1950.0, high=2010.0)
+    """
+    config = config or ChainConfig()
+    person, time = arrangement.person_column, arrangement.frame.time
+    owners = None if person is None else np.unique(table[person].data, return_inverse=True)[1]
+    settings = by_column(config, config.variables, table.names)
+    layout = layout.select(table.names)
+    columns = _columns(layout, table)
+    same = getattr(arrangement, "constant", ()) if owners is not None else ()
+    variables = {}
+    for column in table.columns:
+        declared = settings.get(column.name) or VariableConfig()
+        labels = layout.labellings.get(column.name) or Labelling()
+        facts = _variable(column, owners, declared, labels)
+        if column.name == time or declared.derived:
+            facts["range"] = None
+            facts["from_data"].pop("range", None)
+        if column.name in same:
+            facts["constant"], facts["from_data"]["constant"] = True, "in all rows of each"
+        facts["column"] = columns[column.name]
+        variables[column.name] = VariableFacts.model_validate(facts)
+    kept = [one for one in relations if one.names <= {*table.names} and _is_public(one, variables)]
+    for one in kept:
+        facts_of = variables[one.name]
+        if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
+            variables[one.name] = _related(facts_of, one, table, owners)
+    rules = [{"if": r.text, "then": {r.name: r.value}} for r in kept if r.key == "rules"]
+    forbid = [r.text for r in kept if r.key == "forbid"]
+    shape = _shape(table, arrangement, config)
+    how = shape.pop("from_data", {}) | {"rows": "rounded", "file": "as read", "column": "as read"}
+    how |= {k: HELD for k, found in (("rules", rules), ("forbid", forbid)) if found}
+    of_file = {
+        "rows": _rounded(table.n_rows if owners is None else int(owners.max()) + 1),
+        "file": _file(layout),
+        "variables": variables,
+        "rules": (*config.rules, *rules),
+        "forbid": (*config.forbid, *forbid),
+        "from_data": how,
+    }
+    return Description.model_validate(of_file | shape)
+
+
+def _is_public(relation: Relation, variables: Mapping[str, VariableFacts]) -> bool:
+    """Whether a relation can be written, and names no level that is left out."""
+    table = Table(Column.zeros(variable_of(n, variables[n]), 1) for n in relation.names)
+    variable = table[relation.name].variable
+    try:
+        if relation.key == "derived":
+            Expression.parse(relation.text).derive(table, with_blank(variable))
+        elif relation.key in ("forbid", "rules"):
+            Expression.parse(relation.text).condition(table)
+        if relation.key == "rules":
+            single_value(variable, relation.value)
+    except DataError:
+        return False
+    return relation.key != "steps"
+
+
+def _rounded(count: int) -> int:
+    """Return a count rounded to two digits, at least to tens.
+
+    Examples
+    --------
+    >>> [_rounded(count) for count in (3, 87, 1_234, 20_190)]
+    [10, 90, 1200, 20000]
+    """
+    unit = int(10 ** max(1, len(str(count)) - 2))
+    return max(unit, round(count / unit) * unit)
+
+
+def _file(layout: Layout) -> FileFacts:
+    csv = layout.csv
+    signs: dict[str, Any] = {
+        key: getattr(part, key)
+        for part in (layout, csv)
+        for key in FileFacts.model_fields
+        if hasattr(part, key)
+    }
+    quoted = csv is not None and bool(csv.header) and all(one.always for one in csv.header)
+    return FileFacts(**signs | {"labelled": bool(layout.labelled), "quoted_names": quoted})
+
+
+def _columns(layout: Layout, table: Table) -> dict[str, dict[str, Any]]:
+    """Return how each column is stored; codes are missing codes that are public, too."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in layout.names}
+    quoting = layout.csv.quoting if layout.csv is not None else ()
+    parts: list[Sequence[Any]] = [layout.frame, layout.labelled, quoting]
+    for part in parts:
+        for name, one in zip(layout.names, part, strict=False):
+            values = {item.name: getattr(one, item.name) for item in fields(one)}
+            found[name] |= {k: v for k, v in values.items() if k in ColumnFacts.model_fields}
+            codes = {*_held_codes(table[name]), *values.get("labels", ())}
+            for key in {"bare", "missing"} & values.keys():
+                found[name][key] = [code for code in values[key] if code in codes]
+    for field in layout.types or ():
+        found[field.name]["type"] = str(field.type)
+    return found
+
+
+def _held_codes(column: Column, owners: IntArray | None = None) -> set[str]:
+    """Return the missing codes of at least `MIN_HOLDERS` records, or persons."""
+    counts = _counts(column.missing_state(), owners, 1 + len(column.variable.missing))
+    return {code for code, n in zip(column.variable.missing, counts[1:], strict=True) if _many(n)}
+
+
+def _many(count: int) -> bool:
+    return bool(count >= MIN_HOLDERS)
+
+
+def _counts(codes: IntArray, owners: IntArray | None, size: int) -> IntArray:
+    """Return the number of records, or of persons, with each code."""
+    if owners is not None:
+        codes = np.unique(np.stack([codes, owners]), axis=1)[0]
+    return np.bincount(codes, minlength=size)
+
+
+def _variable(
+    column: Column, owners: IntArray | None, declared: VariableConfig, labels: Labelling
+) -> dict[str, Any]:
+    """Return the facts of one variable, each declared or with its origin."""
+    variable = column.variable
+    how = {} if declared.kind is not None else {"kind": "inferred from the values"}
+    known = {*(declared.missing or ()), *labels.missing, *labels.labels}
+    numbers = {finite_number(code) for code in known} - {None}  # -8 is written as -8.0
+    known |= {code for code in variable.missing if finite_number(code) in numbers}
+    held = known | _held_codes(column, owners)
+    missing = [code for code in variable.missing if code in held]
+    if not {*missing} <= known:
+        how["missing"] = f"of at least {MIN_HOLDERS} records"
+    usual = {"style": "fixed" if variable.decimals == 0 else "plain"}
+    storage = {k: str(v) for k, v in variable.storage.items() if usual.get(k) != v}
+    if storage.get("null") not in missing:
+        storage.pop("null", None)
+    storage.pop("pattern", None)
+    written: dict[str, Any] = {"date_format": storage.pop("date_format", None), "style": storage}
+    written["decimals"] = variable.decimals if variable.kind is Kind.NUMERIC else None
+    how |= {
+        key: SEEN
+        for key, value in written.items()
+        if value not in (None, {}) and getattr(declared, key, None) is None
+    }
+    facts: dict[str, Any] = {"levels": (), "range": None, **written}
+    if variable.is_coded:
+        facts["levels"], how["levels"] = _levels(column, owners, declared, {*labels.labels})
+    elif variable.kind is not Kind.ID:
+        facts["range"], how["range"] = _range(column, owners)
+    elif pattern := IdPattern.of_storage(variable.storage):
+        facts["pattern"], how["pattern"] = pattern.parts, "of nearly all identifiers"
+    shown = {*missing, *facts["levels"], *labels.labels}
+    named = {**labels.labels, **declared.level_labels}
+    return facts | {
+        "kind": variable.kind,
+        "label": declared.label or labels.label,
+        "unit": declared.unit or "",
+        "missing": missing,
+        "level_labels": {code: text for code, text in named.items() if code in shown},
+        "derived": declared.derived,
+        "follows": declared.follows,
+        "from_data": {key: words for key, words in how.items() if words},
+    }
+
+
+def _levels(
+    column: Column, owners: IntArray | None, declared: VariableConfig, labelled: set[str]
+) -> tuple[list[str], str]:
+    """Return the levels that are declared or of many, and the origin of the others in words."""
+    levels = column.variable.levels
+    if declared.levels is not None or declared.public or column.variable.kind is Kind.BOOLEAN:
+        return [*levels], "" if declared.levels or declared.public else "of a yes-no variable"
+    codes: IntArray = column.data.astype(np.int64)[column.is_observed]
+    counts = _counts(codes, None if owners is None else owners[column.is_observed], len(levels))
+    kept = [x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)]
+    kept += sorted(labelled - {*levels, *column.variable.missing})
+    gone = sum(level not in kept for level in levels)
+    if not gone and {*kept} <= labelled:
+        return kept, ""
+    band = next((words for most, words in BANDS if gone < most), "100 or more")
+    words = f"of at least {MIN_HOLDERS} records"
+    return kept, f"{words}; {band} rare levels are left out" if gone else words
+
+
+def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, str]:
+    """Return the range rounded outwards from the fifth values of either end, and how."""
+    rows = column.is_observed
+    values = np.asarray(column.data, dtype=np.float64)[rows]
+    ends = [_fifth(sign * values, None if owners is None else owners[rows]) for sign in (1, -1)]
+    if None in ends:
+        return None, f"fewer than {MIN_HOLDERS} records; declare it"
+    low, high = float(ends[0] or 0.0), -float(ends[1] or 0.0)
+    low, high = min(low, high), max(low, high)
+    if column.variable.kind is Kind.DATE:
+        return _date_range(low, high)
+    span = high - low or abs(low)
+    unit = 10.0 ** math.floor(math.log10(span)) if span else 1.0
+    decimals = column.variable.decimals
+    unit = max(unit, 10.0 ** -(MAX_DIGITS if decimals is None else decimals))
+    first, last = math.floor(low / unit), math.ceil(high / unit)
+    last += first == last
+    digits = max(0, -round(math.log10(unit)))
+    bounds = RangeFacts(low=round(first * unit, digits), high=round(last * unit, digits))
+    return bounds, f"rounded outwards to {unit:,.12g}"
+
+
+def _fifth(values: FloatArray, owners: IntArray | None) -> float | None:
+    """Return the fifth smallest value, of one a person; None with fewer."""
+    if owners is not None:
+        smallest = np.full(int(owners.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(smallest, owners, values)
+        values = smallest[np.isfinite(smallest)]
+    if len(values) < MIN_HOLDERS:
+        return None
+    return float(np.partition(values, MIN_HOLDERS - 1)[MIN_HOLDERS - 1])
+
+
+def _date_range(low: float, high: float) -> tuple[RangeFacts, str]:
+    """Return days since 1970 as dates rounded outwards to years, or to months if they are few."""
+    unit = "Y" if high - low > MIN_YEARS * DAYS_A_YEAR else "M"
+    ends = np.floor([low, high]).astype("datetime64[D]").astype(f"datetime64[{unit}]")
+    first = ends[0].astype("datetime64[D]")
+    last = (ends[1] + 1).astype("datetime64[D]") - 1
+    words = {"Y": "years", "M": "months"}[unit]
+    return RangeFacts(low=str(first), high=str(last)), f"rounded outwards to {words}"
+
+
+def _related(
+    facts: VariableFacts, one: Relation, table: Table, owners: IntArray | None
+) -> VariableFacts:
+    """Return the facts of a variable that a relation of all rows computes."""
+    how = {**facts.from_data, one.key: HELD}
+    update: dict[str, Any] = {one.key: one.text, "from_data": how}
+    if one.key == "derived":
+        update["range"] = None
+        how.pop("range", None)
+    elif pairs := _pairs(table[one.text], table[one.name], owners):
+        update["pairs"], how["pairs"] = pairs, f"of at least {MIN_HOLDERS} records"
+    return facts.model_copy(update=update)
+
+
+def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, str]:
+    """Return the level of each code that many records, or persons, have."""
+    if not (code.is_coded and label.is_coded):
+        return {}
+    both = np.flatnonzero(code.is_observed & label.is_observed)
+    rows = np.stack([code.data[both], label.data[both], both if owners is None else owners[both]])
+    pairs, counts = np.unique(np.unique(rows, axis=1)[:2], axis=1, return_counts=True)
+    return {
+        code.variable.levels[int(i)]: label.variable.levels[int(j)]
+        for i, j in pairs[:, counts >= MIN_HOLDERS].T
+    }
+
+
+def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
+    """Return the key that groups rows, the sizes of units and the periods; {} of single rows."""
+    modelled, frame = arrangement.modelled(table), arrangement.frame
+    if not isinstance(modelled, PanelTable) or not isinstance(frame, Frame):
+        return {}
+    index, how = modelled.index, {"groups": "as read"}
+    facts: dict[str, Any] = {"groups": _groups(arrangement, config), "from_data": how}
+    common = np.flatnonzero(np.bincount(index.counts) >= MIN_HOLDERS)
+    if len(common):
+        facts["rows_per_unit"] = {"low": int(common[0]), "high": int(common[-1])}
+        how["rows_per_unit"] = f"sizes of at least {MIN_HOLDERS} {arrangement.unit}s"
+    if frame.time in table.names:
+        counts = np.bincount(index.period, minlength=index.n_periods)
+        texts = zip(_texts(frame.periods), counts, strict=True)
+        facts["periods"] = [text for text, n in texts if _many(n)]
+        how["periods"] = f"of at least {MIN_HOLDERS} {arrangement.unit}s"
+    return facts
+
+
+def _texts(periods: Column) -> Sequence[str]:
+    """Return periods as labels, numbers or dates YYYY-MM-DD."""
+    if periods.variable.kind is Kind.DATE:
+        return [str(day) for day in np.floor(periods.data).astype("datetime64[D]")]
+    return period_labels(periods) if periods.is_coded else [f"{x:.15g}" for x in periods.data]
+
+
+def _groups(arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
+    """Return the key that groups rows with its options, from the configuration or the form."""
+    if config.arranging is not None:
+        key = config.arranged_by or "panel"
+        section: Any = getattr(config, key)
+        return {key: section.model_dump(mode="json", by_alias=True, exclude_unset=True)}
+    others = {name: one.type for name, one in arranging_keys().items()}
+    key = arrangement.form if arrangement.form in others else "panel"
+    known = {*others.get(key, PanelConfig).model_fields} - {"view"}
+    known -= {"time"} if hasattr(arrangement, "wide") else set()
+    options = {name: getattr(arrangement, name, None) for name in known}
+    options |= {"id": arrangement.person_column} if "id" in known else {}
+    return {key: {name: value for name, value in sorted(options.items()) if value}}

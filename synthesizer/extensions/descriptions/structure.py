@@ -1,0 +1,75 @@
+"""Files of structure alone: models of margins, fitted to the example records of a description.
+
+The datasets depend on the confidential data through the description only: names, kinds, levels of
+at least five records, rounded ranges, numbers of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.table import Column, Table, Variable
+from synthesizer.engine.registry import Registry
+from synthesizer.extensions.descriptions.described import example_of
+from synthesizer.extensions.descriptions.describing import describe_table
+from synthesizer.extensions.descriptions.description import WORDS, Description, problem
+from synthesizer.plan.extended import Fitting, Planned, PlanRequest
+from synthesizer.plan.findings import Draft, note
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StructurePlan(Planned):
+    """The description, and the form of the data."""
+
+    description: Description
+    arrangement: Arrangement
+    schema: Sequence[Variable]
+
+    def fitting(self, fitting: Fitting) -> Fitting:
+        """Return the input with example records in place of the confidential ones."""
+        example = example_of(self.description, Registry.load())
+        columns = [_in_codes(example[variable.name], variable) for variable in self.schema]
+        some = self.arrangement.modelled(Table(columns))
+        table = some.take_units(np.arange(self.description.rows) % some.n_units)
+        spec = fitting.spec.relearnt(table, fitting.seed)
+        return replace(fitting, table=table, spec=spec, fitted=spec)
+
+
+def _in_codes(column: Column, variable: Variable) -> Column:
+    """Return a column in the codes of the data; levels that these lack become others."""
+    old = column.variable
+    if not variable.is_coded:
+        states = np.array([0, *(variable.missing.index(code) + 1 for code in old.missing)], np.int8)
+        has_codes = bool(variable.missing)
+        return Column(variable, column.data, states[column.missing_state()] if has_codes else None)
+    where = {label: code for code, label in enumerate(variable.labels)}
+    codes = [where.get(x, k % len(variable.levels)) for k, x in enumerate(old.labels)]
+    return Column(variable, np.array(codes, dtype=np.int32)[column.data])
+
+
+def plan(asked: PlanRequest) -> Draft[StructurePlan | None]:
+    """Return the plan of a file of structure."""
+    context = asked.context
+    if context.config.fidelity != "structure":
+        return Draft(None, (problem("structure_is_fidelity"),))
+    if not asked.is_sound:
+        return Draft(None)
+    data = context.data
+    description = describe_table(
+        data.table, data.layout, context.arrangement, config=context.config
+    )
+    made = StructurePlan(
+        description=description,
+        arrangement=context.arrangement,
+        schema=tuple(data.table.schema),
+        differences=(
+            WORDS["structure_alone"],
+            WORDS["structure_values"],
+            note("results_meaningless"),
+        ),
+    )
+    return Draft(made)
