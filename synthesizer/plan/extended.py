@@ -112,6 +112,12 @@ class Planned:
         """Whether it makes the datasets instead of the chain, by a ``source`` method."""
         return type(self).source is not Planned.source
 
+    @property
+    def draws(self) -> bool:
+        """Whether it draws or writes datasets in its own way, without conditions."""
+        hooks = ("source", "work", "write")
+        return any(getattr(type(self), hook) is not getattr(Planned, hook) for hook in hooks)
+
     def source(self, fitting: Fitting) -> Source:
         """Return the source of the datasets."""
         return fitting.chain()
