@@ -19,6 +19,7 @@ from joblib import delayed
 
 from synthesizer.data.errors import ModelError, listed
 from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
@@ -405,10 +406,12 @@ class _Pattern:
     @property
     def _is_leading(self) -> bool:
         """Whether all variables before the last condition are given or computed."""
-        own = {s.at for s in self.stops if s.given == (self.steps[s.at].variable.name,)}
+        given = {stop.at for stop in self.stops if stop.given}
         fixed = FittedDerived, FittedConstant
-        before = range(self.stops[-1].at + 1)
-        return all(at in own or isinstance(self.steps[at].value_model, fixed) for at in before)
+        before = enumerate(self.steps[: self.stops[-1].at + 1])
+        return self.chain.frame is ROWS and all(
+            at in given or isinstance(step.value_model, fixed) for at, step in before
+        )
 
     def _filled(self, problems: list[str]) -> Table:
         """Return the records without weights, after checks of rules and structural zeros."""
