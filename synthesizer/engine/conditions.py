@@ -4,7 +4,7 @@ All of them draw candidates of the first variables of the chain, choose among th
 remaining variables of the chosen ones. Given cells use sequential Monte Carlo: a given value is set
 and weighs its candidate by the likelihood of its step; candidates of small weight are replaced
 (Liu and Chen 1998, JASA 93; Doucet and Johansen 2009, A tutorial on particle filtering). If a step
-has no likelihood, the value is drawn and candidates with another value weigh 0. Expressions use
+has no likelihood, the value is drawn, and candidates with another value weigh 0. Expressions use
 rejection. Margins use iterative proportional fitting (Deming and Stephan 1940) and balanced
 sampling by the cube method (Deville and Tillé 2004, Biometrika 91).
 """
@@ -12,7 +12,7 @@ sampling by the cube method (Deville and Tillé 2004, Biometrika 91).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import delayed
@@ -31,26 +31,25 @@ from synthesizer.models.histories.history import FittedCareerModel, FittedHistor
 from synthesizer.models.step import FittedStep, forbidden_rows, rows_outside_rules
 
 MIN_EFFECTIVE = 30
-"""Fewest effective candidates of a condition."""
+"""Fewest effective candidates of a combination of given values."""
 MIN_CANDIDATES, CANDIDATES_PER_ROW, MAX_CANDIDATES = 100, 8, 204_800
-"""Candidates of a condition: at first at least 100, and 8 a wanted row; at last 204,800."""
-MAX_TRIED_PER_ROW, MAX_TRIED = 2_000, 5_000_000
-"""Most candidates of an expression, a wanted row and in all."""
-MIN_TRIED = 1_000
-"""Fewest candidates of a round of rejection."""
+"""Candidates of a combination: at first at least 100, and 8 a wanted row; at last 204,800."""
+BLOCK_CANDIDATES = 50_000
+"""Candidates of one task, about."""
+MIN_TRIED, MAX_TRIED_PER_ROW, MAX_TRIED = 1_000, 2_000, 5_000_000
+"""Candidates of an expression: fewest of a round; most of a wanted row, and in all."""
 TRIED_AGAIN, MAX_BLOCKS = 1.2, 8
 """Candidates over those expected to suffice, and blocks of a round."""
 LOG_IMPOSSIBLE = float(np.log(1e-12))
 """Log-probability up to which a value counts as impossible."""
-MAX_REPEATS = 4
-"""Most copies of a candidate in datasets with margins."""
-MAX_OFF_SHARE = 0.001
-"""Largest difference from a margin before rounding, as a share of the rows."""
+MAX_REPEATS, MAX_OFF_SHARE = 4, 0.001
+"""Most copies of a candidate; largest difference from a margin, as a share of the rows."""
 MAX_ROUNDS, MAX_GAP = 500, 1e-6
 """Stopping rule of the proportional fitting: rounds, and largest gap in rows."""
-BLOCK_CANDIDATES = 50_000
-"""Candidates of one task, if a single combination has no more."""
 EPS = 1e-9
+
+Found = dict[str, float]
+"""Numbers of candidates of a dataset."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,13 +69,6 @@ class Given:
         for number, kind in enumerate(kinds):
             chosen = tuple(name for name, there in zip(names, kind, strict=True) if there)
             yield np.flatnonzero(which.ravel() == number), chosen
-
-    def is_kept(self, table: Table, rows: IntArray) -> BoolArray:
-        """Return which records of a table have all given values, shape (n,)."""
-        kept = np.ones(len(rows), dtype=bool)
-        for name, filled in self.filled.items():
-            kept &= equal_cells(table[name], self.table[name].take(rows)) | ~filled[rows]
-        return kept
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,17 +110,16 @@ class Conditions:
     @property
     def n_rows(self) -> int | None:
         """Rows of a dataset by default; None: as in the data."""
-        if self.given is not None:
-            return self.given.table.n_rows
         totals = [round(margin.total) for margin in self.margins if margin.total is not None]
-        return totals[0] if totals else None
+        return self.given.table.n_rows if self.given is not None else next(iter(totals), None)
 
     @property
     def names(self) -> frozenset[str]:
         """Variables of all conditions."""
-        names = set() if self.given is None else {*self.given.table.names}
-        names |= set() if self.where is None else self.where.names
-        return frozenset(names.union(*(margin.cells.names for margin in self.margins)))
+        tables = [margin.cells for margin in self.margins]
+        tables += [] if self.given is None else [self.given.table]
+        where = frozenset[str]() if self.where is None else self.where.names
+        return where.union(*(table.names for table in tables))
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -142,54 +133,36 @@ class Conditions:
 
     def persons(self, data: Table) -> IntArray:
         """Return the units of the data that satisfy each distinct condition."""
-        first, counts = data.unit_table, list[IntArray]()
+        first, held = data.unit_table, list[IntArray]()
+        tables = [(margin.cells, margin.shares > 0) for margin in self.margins]
         if self.given is not None:
-            rows = self.rows_of(self.given.table.n_rows)
-            for chosen, names in self.given.patterns(rows):
-                wanted = self.given.table.select(names).take(chosen)
-                both = Table.concatenate([wanted, first.select(names)])
-                of = _groups(both)
-                held = np.bincount(of[len(chosen) :], minlength=of.max() + 1)
-                counts.append(held[np.unique(of[: len(chosen)])])
+            for rows, names in self.given.patterns(self.rows_of(self.given.table.n_rows)):
+                wanted = self.given.table.select(names).take(rows)
+                tables.append((wanted, np.ones(len(rows), dtype=bool)))
+        for wanted, counts in tables:
+            of = _groups(Table.concatenate([wanted, first.select(wanted.names)]))
+            units = np.bincount(of[wanted.n_rows :], minlength=of.max() + 1)
+            held.append(
+                units[np.unique(of[: wanted.n_rows][np.broadcast_to(counts, wanted.n_rows)])]
+            )
         if self.where is not None:
-            counts.append(np.array([self.where.count(first)]))
-        for margin in self.margins:
-            cell = margin.cell_of(first)
-            held = np.bincount(cell[cell >= 0], minlength=margin.cells.n_rows)
-            counts.append(held[margin.shares > 0])
-        return np.concatenate(counts)
+            held.append(np.array([self.where.count(first)]))
+        return np.concatenate(held)
 
     def rows_of(self, rows: int) -> IntArray:
         """Return the wanted record of each row: all in turn."""
         return np.arange(rows) % (1 if self.given is None else self.given.table.n_rows)
 
     def is_kept(self, table: Table) -> bool:
-        """Whether every record of a dataset satisfies the cells and the expression."""
-        first = table.unit_table
-        kept = np.ones(first.n_rows, dtype=bool)
-        if self.given is not None:
-            kept &= self.given.is_kept(first, self.rows_of(first.n_rows))
-        if self.where is not None:
-            kept &= self.where.condition(first)
+        """Whether every record of a dataset has its given values and satisfies the expression."""
+        first, given = table.unit_table, self.given
+        kept = np.ones(first.n_rows, bool) if self.where is None else self.where.condition(first)
+        rows = self.rows_of(first.n_rows)
+        if given is None:
+            return bool(kept.all())
+        for name, filled in given.filled.items():
+            kept &= equal_cells(first[name], given.table[name].take(rows)) | ~filled[rows]
         return bool(kept.all())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """What the conditions of one dataset required, without a value of the data."""
-
-    candidates: int = 0
-    """Candidates that were drawn."""
-    satisfied: int = 0
-    """Those that satisfy the expression."""
-    conditions: int = 0
-    """Distinct combinations of given values with weighted candidates."""
-    effective: float | None = None
-    """Smallest effective number of candidates of a combination."""
-    row: int | None = None
-    """First row of the given table with it, from 1."""
-    off: float = 0.0
-    """Largest difference from a wanted margin, in rows."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,18 +172,14 @@ class ConditionedChain(Source):
     chain: FittedChain
     conditions: Conditions
     found: list[Found] = field(default_factory=list)
-    """Results of the datasets of the last request."""
+    """Numbers of candidates of each dataset of the last request."""
     has_fixed_rows = False
+    notes = property(lambda self: self.chain.notes)
 
     @property
     def n_units(self) -> int:
         """Units of a dataset by default: as many as the conditions name, or as in the data."""
         return self.conditions.n_rows or self.chain.n_units
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes of the fits."""
-        return self.chain.notes
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:
         """See `Source.log_likelihoods`."""
@@ -222,7 +191,7 @@ class ConditionedChain(Source):
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
         """Yield problems of a request."""
-        yield from self.chain.misfits(m, self.chain.n_units if rows is None else rows, first)
+        return self.chain.misfits(m, rows, first)
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets; dataset number d does not depend on ``m``.
@@ -233,11 +202,12 @@ class ConditionedChain(Source):
             If too few candidates satisfy a condition.
         """
         self.found.clear()
-        rows = self.n_units if request.rows is None else request.rows
         for d in range(request.first, request.first + request.m):
             seed = request.seed.child("conditions", d)
-            drawing = _Drawing(self.chain, self.conditions, seed, d, request.n_jobs)
-            prefix, found = drawing.prefix(rows)
+            drawing = _Drawing(
+                self.chain, self.chain.steps_of(d), self.conditions, seed, request.n_jobs
+            )
+            prefix, found = drawing.prefix(request.rows or self.n_units)
             table = self.chain.assembled(prefix, seed, d, n_jobs=request.n_jobs)
             if not self.conditions.is_kept(table):
                 raise ModelError("internal: a condition does not hold in a dataset; report this")
@@ -247,7 +217,7 @@ class ConditionedChain(Source):
             yield table
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Stop:
     """A step of the chain with a condition."""
 
@@ -264,84 +234,64 @@ class _Drawing:
     """The draws of one dataset."""
 
     chain: FittedChain
+    steps: Sequence[FittedStep]
     conditions: Conditions
     seed: Seed
-    dataset: int
     n_jobs: int | None
-
-    @property
-    def steps(self) -> tuple[FittedStep, ...]:
-        return self.chain.steps_of(self.dataset)
 
     def prefix(self, rows: int) -> tuple[Table, Found]:
         """Return the chosen records with the first variables, up to the last condition."""
         given, margins = self.conditions.given, self.conditions.margins
         if given is not None:
             return self._given(given, rows)
+        table, found = self._satisfying(rows * (CANDIDATES_PER_ROW if margins else 1))
         if not margins:
-            table, found = self._satisfying(rows)
             return table.take_units(np.arange(rows)), found
-        table, found = self._satisfying(CANDIDATES_PER_ROW * rows)
         rng = self.seed.generator("margins")
-        chosen, off = raked_choice(table.unit_table, margins, rows, rng)
-        return table.take_units(chosen), replace(found, off=off)
+        return table.take_units(raked_choice(table.unit_table, margins, rows, rng)), found
 
-    def _stops(self, names: Sequence[str]) -> list[_Stop]:
+    def _stops(self, names: Sequence[str] = ()) -> list[_Stop]:
         """Return the steps with conditions in order; ``names`` have given values."""
         where, conditions = positions(self.chain, self.steps), self.conditions
         parts = () if conditions.where is None else conditions.where.parts
         last = [max((where[name] for name in part.names), default=0) for part in parts]
-        further = (where[name] for margin in conditions.margins for name in margin.cells.names)
+        named = {*names}.union(*(margin.cells.names for margin in conditions.margins))
         return [
             _Stop(
-                at=at,
-                given=tuple(name for name in names if where[name] == at),
-                parts=tuple(p for p, end in zip(parts, last, strict=True) if end == at),
+                at,
+                tuple(name for name in names if where[name] == at),
+                tuple(part for part, end in zip(parts, last, strict=True) if end == at),
             )
-            for at in sorted({*(where[name] for name in names), *last, *further})
+            for at in sorted({*last, *(where[name] for name in named)})
         ]
 
     def _satisfying(self, needed: int) -> tuple[Table, Found]:
         """Return ``needed`` or more candidates that satisfy the expression."""
-        stops = self._stops(())
-        chain, most = self.chain, min(MAX_TRIED, MAX_TRIED_PER_ROW * needed)
-        kept: list[Table] = []
-        n_kept = tried = turn = 0
+        where, block, kept = self.conditions.where, self.chain.frame.block, list[Table]()
+        most = needed if where is None else min(MAX_TRIED, MAX_TRIED_PER_ROW * needed)
+        n_kept, tried, size = 0, 0, needed if where is None else max(MIN_TRIED, 2 * needed)
         while n_kept < needed:
             # the largest share of candidates that is compatible with those drawn so far
             share = (n_kept + 3.0 + 3.0 * n_kept**0.5) / max(tried, 1)
-            if tried >= most or share * (most - tried) < needed - n_kept:
-                raise ModelError(self._too_few(n_kept, tried, needed))
-            share = n_kept / tried if n_kept else 1.0
-            size = max(MIN_TRIED, int(TRIED_AGAIN * (needed - n_kept) / share))
-            if not self.conditions.where:
-                size = needed
-            elif tried and not n_kept:
-                size = 2 * tried
-            size = min(size, most - tried, MAX_BLOCKS * chain.frame.block)
+            if where is not None and share * (most - tried) < needed - n_kept:
+                raise ModelError(self._too_few(where, n_kept, tried, needed))
+            size = min(size, most - tried, MAX_BLOCKS * block)
             tasks = (
-                delayed(_accepted)(
-                    chain, self.steps, stops, end - start, self.seed.child("where", turn, start)
-                )
-                for _, start, end in row_blocks([size], chain.frame.block)
+                delayed(_accepted)(self, end - start, self.seed.child("where", tried, start))
+                for _, start, end in row_blocks([size], block)
             )
-            tables = [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
-            kept += tables
-            n_kept += sum(table.n_units for table in tables)
-            tried, turn = tried + size, turn + 1
-        return _stacked(kept), Found(candidates=tried, satisfied=n_kept)
+            kept += [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
+            n_kept, tried = sum(table.n_units for table in kept), tried + size
+            again = TRIED_AGAIN * (needed - n_kept) * tried / n_kept if n_kept else 2 * tried
+            size = max(MIN_TRIED, int(again))
+        return _stacked(kept), {"candidates": tried, "satisfied": n_kept}
 
-    def _too_few(self, kept: int, tried: int, needed: int) -> str:
+    def _too_few(self, where: Expression, kept: int, tried: int, needed: int) -> str:
         """Return the problem of an expression that too few candidates satisfy."""
-        where = self.conditions.where
-        assert where is not None  # noqa: S101 - all candidates are accepted otherwise
-        words = ""
-        if len(where.parts) > 1:
-            stops = [replace(stop, parts=()) for stop in self._stops(())]
-            seed = self.seed.child("where", "parts")
-            some = _accepted(self.chain, self.steps, stops, 10 * MIN_TRIED, seed).unit_table
-            never = [f"'{p.text}'" for p in where.parts if not p.condition(some).any()]
-            words = f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
+        start, end = self.chain.frame.started(10 * MIN_TRIED), self._stops()[-1].at + 1
+        some = _drawn(self, 0, end, start, self.seed).unit_table
+        never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
+        words = f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
         return (
             f"where: {kept:,} of {tried:,} candidates satisfy '{where.text}', and {needed:,} are "
             f"needed{words}; relax it, or ask for fewer rows"
@@ -349,141 +299,114 @@ class _Drawing:
 
     def _given(self, given: Given, rows: int) -> tuple[Table, Found]:
         """Return records with the given cells, in the order of the table."""
-        wanted = self.conditions.rows_of(rows)
-        made, problems, order = list[tuple[Table, int, Found]](), list[str](), list[IntArray]()
+        wanted, problems = self.conditions.rows_of(rows), list[str]()
+        made, order, found = list[tuple[Table, int]](), list[IntArray](), list[Found]()
         for number, (chosen, names) in enumerate(given.patterns(wanted)):
-            table = given.table.select(names).take(wanted[chosen])
-            stops = self._stops(names)
-            seed = self.seed.child("given", number)
-            part = _Pattern(self.chain, self.steps, stops, table, wanted[chosen], seed, self.n_jobs)
-            made.append(part.made(problems))
+            table, stops = given.table.select(names).take(wanted[chosen]), self._stops(names)
+            part = _Pattern(
+                self, stops, table, wanted[chosen] + 1, self.seed.child("given", number)
+            )
+            drawn, numbers = part.made(problems)
+            made.append((drawn, stops[-1].at + 1 if stops else 0))
             order.append(chosen)
+            found.append(numbers)
         if problems:
             raise ModelError(problems)
-        found = [one for _, _, one in made]
-        ends = [end for _, end, _ in made]
+        last = max(end for _, end in made)
         tables = [
-            _drawn(self.chain, self.steps[end : max(ends)], table, self.seed.child("level", i))
-            for i, (table, end, _) in enumerate(made)
+            _drawn(self, end, last, table, self.seed.child("rest", number))
+            for number, (table, end) in enumerate(made)
         ]
-        lowest = min(
-            (one for one in found if one.effective is not None),
-            key=lambda one: one.effective or 0.0,
-            default=Found(),
-        )
-        total = replace(
-            lowest,
-            candidates=sum(one.candidates for one in found),
-            conditions=sum(one.conditions for one in found),
-        )
         back = np.argsort(np.concatenate(order), kind="stable")
-        return _stacked(tables).take_units(back), total
+        lowest = min(found, key=lambda one: one.get("effective", np.inf))
+        total = {"candidates": sum(one["candidates"] for one in found)}
+        return _stacked(tables).take_units(back), lowest | total
 
 
 @dataclass(frozen=True)
 class _Pattern:
     """Wanted records with the same filled columns."""
 
-    chain: FittedChain
-    steps: tuple[FittedStep, ...]
+    drawing: _Drawing
     stops: Sequence[_Stop]
     table: Table
     """Their given values."""
     rows: IntArray
-    """Their rows in the given table."""
+    """Their rows in the given table, from 1."""
     seed: Seed
-    n_jobs: int | None
 
-    def made(self, problems: list[str]) -> tuple[Table, int, Found]:
-        """Return the records up to the last condition, its end, and the numbers of candidates."""
-        end = self.stops[-1].at + 1 if self.stops else 0
-        if not self.stops:
-            return self.chain.frame.started(len(self.rows)), end, Found()
-        if self._is_leading:
-            return self._filled(problems), end, Found()
-        return self._weighed(problems, end)
-
-    @property
-    def _is_leading(self) -> bool:
-        """Whether all variables before the last condition are given or computed."""
-        given = {stop.at for stop in self.stops if stop.given}
-        fixed = FittedDerived, FittedConstant
-        before = enumerate(self.steps[: self.stops[-1].at + 1])
-        return self.chain.frame is ROWS and all(
-            at in given or isinstance(step.value_model, fixed) for at, step in before
+    def made(self, problems: list[str]) -> tuple[Table, Found]:
+        """Return the records up to the last condition, and the numbers of candidates."""
+        given, end = (
+            {s.at for s in self.stops if s.given},
+            self.stops[-1].at + 1 if self.stops else 0,
         )
-
-    def _filled(self, problems: list[str]) -> Table:
-        """Return the records without weights, after checks of rules and structural zeros."""
-        ones = np.ones(len(self.rows), dtype=np.int64)
-        swarm = _Swarm.of(self, self.table, ones, self.seed, weighs=False)
-        bad = np.flatnonzero(np.isneginf(swarm.weights))
-        if len(bad):
+        fixed = FittedDerived, FittedConstant
+        first_steps = enumerate(self.drawing.steps[:end])
+        if self.drawing.chain.frame is not ROWS or not all(
+            at in given or isinstance(step.value_model, fixed) for at, step in first_steps
+        ):
+            return self._weighed(problems)
+        swarm = _Swarm.of(self, self.table, np.ones(len(self.rows), int), self.seed, weighs=False)
+        bad = np.isneginf(swarm.weights)
+        if bad.any():
             problems.append(
-                f"given: rows {first_numbers(np.unique(self.rows[bad]))} (data rows): a rule, a "
+                f"given: data rows {first_numbers(np.unique(self.rows[bad]) - 1)}: a rule, a "
                 "structural zero or 'where' excludes their values; correct them"
             )
-        return swarm.table
+        return swarm.table, {"candidates": 0}
 
-    def _weighed(self, problems: list[str], end: int) -> tuple[Table, int, Found]:
-        """Return records chosen among weighted candidates."""
+    def _weighed(self, problems: list[str]) -> tuple[Table, Found]:
+        """Return records chosen among weighted candidates, at first few a combination."""
         cell = _groups(self.table)
         counts = np.bincount(cell)
         rows_of = np.split(np.argsort(cell, kind="stable"), np.cumsum(counts)[:-1])
         first = np.array([rows[0] for rows in rows_of])
-        least = np.maximum(MIN_CANDIDATES, CANDIDATES_PER_ROW * counts)
-        most = np.maximum(MAX_CANDIDATES, least)
-        effective, tables, order = np.zeros(len(counts)), list[Table](), list[IntArray]()
-        todo, turn, drawn = np.arange(len(counts)), 0, 0
+        sizes = np.maximum(MIN_CANDIDATES, CANDIDATES_PER_ROW * counts)
+        most, effective, drawn, turn = (
+            np.maximum(MAX_CANDIDATES, sizes),
+            np.zeros(len(counts)),
+            0,
+            0,
+        )
+        tables, order, todo = list[Table](), list[IntArray](), np.arange(len(counts))
         while len(todo):
-            size = np.minimum(least[todo] * 2**turn, most[todo])
-            chunks = np.split(
-                todo, np.flatnonzero(np.diff(np.cumsum(size) // BLOCK_CANDIDATES)) + 1
-            )
-            sizes = dict(zip(todo.tolist(), size.tolist(), strict=True))
+            drawn, turn = drawn + int(sizes[todo].sum()), turn + 1
+            chunks = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
             tasks = (
-                delayed(_chosen)(
-                    self, first[cells], counts[cells],
-                    np.array([sizes[c] for c in cells.tolist()]), self.seed.child(turn, i),
-                )
-                for i, cells in enumerate(chunks)
-            )  # fmt: skip
+                delayed(_chosen)(self, first[c], counts[c], sizes[c], self.seed.child(turn, i))
+                for i, c in enumerate(chunks)
+            )
             for cells, (table, good) in zip(
-                chunks, parallel(self.n_jobs, tasks, None), strict=True
+                chunks, parallel(self.drawing.n_jobs, tasks, None), strict=True
             ):
                 effective[cells] = good
-                tables += [] if table is None else [table]
                 order += [rows_of[c] for c in cells[good >= MIN_EFFECTIVE]]
-            drawn, turn = drawn + int(size.sum()), turn + 1
-            poor = effective[todo] < MIN_EFFECTIVE
-            if (poor & (size == most[todo])).any() or (poor.any() and drawn > MAX_TRIED):
-                problems.append(self._too_few(first[todo[poor]], effective[todo], int(size.max())))
-                return self.table, end, Found()
-            todo = todo[poor]
-        worst = int(effective.argmin())
-        found = Found(
-            candidates=drawn,
-            conditions=len(counts),
-            effective=round(float(effective[worst]), 1),
-            row=int(self.rows[first[worst]]) + 1,
-        )
+                tables += [] if table is None else [table]
+            todo = todo[effective[todo] < MIN_EFFECTIVE]
+            lost = todo[(sizes[todo] >= most[todo]) | (drawn > MAX_TRIED)]
+            if len(lost):
+                problems.append(self._too_few(first[lost], effective[lost], int(sizes[lost].max())))
+                return self.table, {"candidates": drawn}
+            sizes[todo] = np.minimum(2 * sizes[todo], most[todo])
         back = np.argsort(np.concatenate(order), kind="stable")
-        return _stacked(tables).take_units(back), end, found
+        worst = int(effective.argmin())
+        found = {
+            "effective": round(float(effective[worst]), 1),
+            "row": int(self.rows[first[worst]]),
+        }
+        return _stacked(tables).take_units(back), {"candidates": drawn, **found}
 
     def _too_few(self, first: IntArray, effective: FloatArray, most: int) -> str:
         """Return the problem of combinations with too few effective candidates."""
         one = self.table.take(first[:1])
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
-        remedy = "leave a cell empty, or put these variables earlier in visit_sequence"
-        if compared:
-            remedy = (
-                f"models without a likelihood: {listed(sorted(compared))}: put these variables "
-                "earlier in visit_sequence, or draw them by cart with leaf_regression"
-            )
+        remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
-            f"given: data rows {first_numbers(np.unique(self.rows[first]))} "
+            f"given: data rows {first_numbers(np.unique(self.rows[first]) - 1)} "
             f"({listed(self.table.names)}): {effective.min():.0f} of {most:,} candidates count for "
-            f"their values, and {MIN_EFFECTIVE} are needed; {remedy}"
+            f"their values, and {MIN_EFFECTIVE} are needed; {remedy if compared else ''}put these "
+            "variables earlier in visit_sequence"
         )
 
 
@@ -497,11 +420,9 @@ def _chosen(
     swarm = _Swarm.of(pattern, pattern.table.take(rows), sizes, seed)
     effective = swarm.effective(len(rows))
     wanted = counts * (effective >= MIN_EFFECTIVE)
-    if not wanted.any():
-        return None, effective
     rng = seed.generator("choose")
     chosen = systematic(swarm.shares(len(rows)), swarm.cell, wanted, rng)
-    return swarm.table.take_units(chosen), effective
+    return swarm.table.take_units(chosen) if len(chosen) else None, effective
 
 
 @dataclass(eq=False)
@@ -523,22 +444,20 @@ class _Swarm:
         cls, pattern: _Pattern, wanted: Table, sizes: IntArray, seed: Seed, *, weighs: bool = True
     ) -> _Swarm:
         """Draw ``sizes`` candidates of each wanted combination up to the last condition."""
-        chain, steps, start = pattern.chain, pattern.steps, 0
-        cell = np.repeat(np.arange(len(sizes)), sizes)
-        n = len(cell)
+        drawing, start, cell = pattern.drawing, 0, np.repeat(np.arange(len(sizes)), sizes)
+        n, chain = len(cell), drawing.chain
         swarm = cls(chain.frame.started(n), cell, np.zeros(n), np.arange(n))
         for number, stop in enumerate(pattern.stops):
             if number and weighs:
                 swarm._resample(len(sizes), seed.generator("resample", stop.at))
-            table, step = _drawn(chain, steps[start : stop.at], swarm.table, seed), steps[stop.at]
-            columns = [wanted[name].take(cell) for name in stop.given]
-            more = None
+            table, step = _drawn(drawing, start, stop.at, swarm.table, seed), drawing.steps[stop.at]
+            columns, more = [wanted[name].take(cell) for name in stop.given], None
             if stop.given == (step.variable.name,):
                 more = _log_weights(chain, step, table, columns[0], weighs=weighs)
             if more is not None:
                 table = table.with_column(columns[0])
             else:
-                table, more = _drawn(chain, [step], table, seed), np.zeros(n)
+                table, more = _drawn(drawing, stop.at, stop.at + 1, table, seed), np.zeros(n)
                 swarm.compared.update(f"{name} ({step.method})" for name in stop.given)
             first = table.unit_table
             same = [equal_cells(first[column.name], column) for column in columns]
@@ -637,24 +556,20 @@ def _log_weights(
     return out
 
 
-def _drawn(chain: FittedChain, steps: Sequence[FittedStep], table: Table, seed: Seed) -> Table:
+def _drawn(drawing: _Drawing, start: int, end: int, table: Table, seed: Seed) -> Table:
     """Return a table with the variables of some steps drawn."""
-    block = (0, 0, 0, table.n_units)
+    chain, block = drawing.chain, (0, 0, 0, table.n_units)
+    steps = drawing.steps[start:end]
     return draw_block(steps, chain.rules, chain.forbids, seed, block, chain.frame, table)
 
 
-def _accepted(
-    chain: FittedChain, steps: Sequence[FittedStep], stops: Sequence[_Stop], n: int, seed: Seed
-) -> Table:
-    """Return those of n candidates that satisfy the expressions, after the last of their steps."""
-    table, start = chain.frame.started(n), 0
-    for stop in stops:
-        table = _drawn(chain, steps[start : stop.at + 1], table, seed)
-        start = stop.at + 1
+def _accepted(drawing: _Drawing, n: int, seed: Seed) -> Table:
+    """Return those of n candidates that satisfy the expression, after the last of its steps."""
+    table, start = drawing.chain.frame.started(n), 0
+    for stop in drawing._stops():
+        table, start = _drawn(drawing, start, stop.at + 1, table, seed), stop.at + 1
         for part in stop.parts:
-            kept = part.condition(table.unit_table)
-            if not kept.all():
-                table = table.take_units(np.flatnonzero(kept))
+            table = table.take_units(np.flatnonzero(part.condition(table.unit_table)))
         if not table.n_units:
             break
     return table
@@ -691,8 +606,8 @@ def _groups(table: Table) -> IntArray:
 
 def raked_choice(
     table: Table, margins: Sequence[Margin], rows: int, rng: np.random.Generator
-) -> tuple[IntArray, float]:
-    """Return positions of ``rows`` candidates with the wanted margins, and the largest gap in rows.
+) -> IntArray:
+    """Return positions of ``rows`` candidates with the wanted margins.
 
     Candidates with the same cells of all margins have equal weights, those of proportional fitting.
     Counts of such groups are rounded by the cube method, which keeps the margins.
@@ -707,48 +622,33 @@ def raked_choice(
     groups, of_group = np.unique(cells[inside], axis=0, return_inverse=True)
     counts = np.bincount(of_group.ravel(), minlength=len(groups))
     wanted = [np.array(allocate(rows, margin.shares.tolist()), dtype=float) for margin in margins]
-    empty = [
-        _empty_cells(margin, np.flatnonzero((target > 0) & ~np.isin(np.arange(len(target)), has)))
-        for margin, target, has in zip(margins, wanted, groups.T, strict=True)
-    ]
-    if problems := [problem for problem in empty if problem]:
+    empty = [np.setdiff1d(np.flatnonzero(w), has) for w, has in zip(wanted, groups.T, strict=True)]
+    if problems := [
+        f"{margin.origin}: no candidate has the values of data rows {first_numbers(lacking)}; "
+        "write 0 there, or join cells"
+        for margin, lacking in zip(margins, empty, strict=True)
+        if len(lacking)
+    ]:
         raise ModelError(problems)
     expected = _raked(counts, groups, wanted)
     member = np.concatenate(
         [groups[:, k] == np.arange(len(target))[:, None] for k, target in enumerate(wanted)]
     ).astype(float)
     off = float(np.abs(member @ expected - np.concatenate(wanted)).max())
-    if off > max(1.0, MAX_OFF_SHARE * rows):
-        raise ModelError(
-            f"margins: candidates with these margins differ from them by at least {off:,.0f} rows; "
-            "combinations of their values are impossible in the model; correct the margins"
-        )
     worst = int((expected / counts).argmax())
-    if expected[worst] > MAX_REPEATS * counts[worst]:
-        parts = zip(margins, groups[worst] + 1, strict=True)
+    if off > max(1.0, MAX_OFF_SHARE * rows) or expected[worst] > MAX_REPEATS * counts[worst]:
+        pairs = zip(margins, groups[worst] + 1, strict=True)
         raise ModelError(
-            f"margins: {counts[worst]:,} of {table.n_rows:,} candidates would be repeated for "
-            f"{expected[worst]:,.0f} rows, at most {MAX_REPEATS} times each is allowed "
-            f"({listed([f'{m.origin}: data row {row}' for m, row in parts])}); join rare cells"
+            f"margins: too few candidates: {counts[worst]:,} for {expected[worst]:,.0f} rows ("
+            f"{listed([f'{m.origin}: data row {row}' for m, row in pairs])}), and sums differ by "
+            f"{off:,.0f} rows; join rare cells, or correct the margins"
         )
     chosen = _rounded(expected, member, rng).astype(np.int64)
     order = rng.permutation(len(inside))
     order = order[np.argsort(of_group.ravel()[order], kind="stable")]
     starts = np.repeat(np.cumsum(counts) - counts, chosen)
     within = np.arange(chosen.sum()) - np.repeat(np.cumsum(chosen) - chosen, chosen)
-    picked = inside[order[starts + within % np.repeat(counts, chosen)]]
-    gaps = member @ chosen - np.concatenate(wanted)
-    return rng.permutation(picked), float(np.abs(gaps).max())
-
-
-def _empty_cells(margin: Margin, cells: IntArray) -> str:
-    """Return the problem of cells without candidates, by their rows in the table."""
-    if not len(cells):
-        return ""
-    return (
-        f"{margin.origin}: no candidate has the values of data rows {first_numbers(cells)}; write "
-        "0, or join them with other cells"
-    )
+    return rng.permutation(inside[order[starts + within % np.repeat(counts, chosen)]])
 
 
 def _raked(counts: IntArray, groups: IntArray, wanted: Sequence[FloatArray]) -> FloatArray:

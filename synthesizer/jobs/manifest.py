@@ -7,7 +7,6 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -172,8 +171,7 @@ def conditions_entry(source: Source, after: Sequence[str]) -> dict[str, Any]:
     if not isinstance(source, ConditionedChain):
         return {}
     conditions = source.conditions
-    found = [asdict(one) for one in source.found]
-    entry = {"tables": conditions.origins, "rows": conditions.n_rows, "datasets": found}
+    entry = {"tables": conditions.origins, "rows": conditions.n_rows, "datasets": source.found}
     return {"conditions": entry, "after": (*conditions.sentences, *after)}
 
 
