@@ -101,14 +101,15 @@ def encode_filled(texts: Texts, variable: Variable) -> tuple[Column, BoolArray]:
     except ValueError as error:
         raise DataError(f"column {texts.name!r} {error}") from None
     filled = ~empty[texts.codes]
-    states = None if not variable.missing else np.where(filled, column.missing_state(), 0)
+    data, states = np.where(filled, column.data, 0), np.where(filled, column.missing_state(), 0)
     if variable.is_coded:
-        return Column(variable, np.where(filled, column.data, 0).astype(np.int32)), filled
-    data = np.where(filled, column.data, 0.0)
-    odd = np.round(data, variable.decimals) != data if variable.decimals is not None else ~filled
-    if (odd & filled & column.is_observed).any():
+        return Column(variable, data.astype(np.int32)), filled
+    if (
+        variable.decimals is not None
+        and (np.round(data, variable.decimals) != data)[states == 0].any()
+    ):
         raise DataError(f"column {texts.name!r} has more decimals than the data; round its numbers")
-    return Column(variable, data, None if states is None else states.astype(np.int8)), filled
+    return Column(variable, data, states.astype(np.int8) if variable.missing else None), filled
 
 
 def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:

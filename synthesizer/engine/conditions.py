@@ -71,7 +71,7 @@ class Given:
             yield np.flatnonzero(which.ravel() == number), chosen
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Margin:
     """Wanted counts or shares of combinations of values."""
 
@@ -134,17 +134,14 @@ class Conditions:
     def persons(self, data: Table) -> IntArray:
         """Return the units of the data that satisfy each distinct condition."""
         first, held = data.unit_table, list[IntArray]()
-        tables = [(margin.cells, margin.shares > 0) for margin in self.margins]
+        tables = [margin.cells.take(margin.shares > 0) for margin in self.margins]
         if self.given is not None:
-            for rows, names in self.given.patterns(self.rows_of(self.given.table.n_rows)):
-                wanted = self.given.table.select(names).take(rows)
-                tables.append((wanted, np.ones(len(rows), dtype=bool)))
-        for wanted, counts in tables:
+            every = self.given.patterns(np.arange(self.given.table.n_rows))
+            tables += [self.given.table.select(names).take(rows) for rows, names in every]
+        for wanted in tables:
             of = _groups(Table.concatenate([wanted, first.select(wanted.names)]))
             units = np.bincount(of[wanted.n_rows :], minlength=of.max() + 1)
-            held.append(
-                units[np.unique(of[: wanted.n_rows][np.broadcast_to(counts, wanted.n_rows)])]
-            )
+            held.append(units[np.unique(of[: wanted.n_rows])])
         if self.where is not None:
             held.append(np.array([self.where.count(first)]))
         return np.concatenate(held)
@@ -156,8 +153,8 @@ class Conditions:
     def is_kept(self, table: Table) -> bool:
         """Whether every record of a dataset has its given values and satisfies the expression."""
         first, given = table.unit_table, self.given
-        kept = np.ones(first.n_rows, bool) if self.where is None else self.where.condition(first)
         rows = self.rows_of(first.n_rows)
+        kept = rows >= 0 if self.where is None else self.where.condition(first)
         if given is None:
             return bool(kept.all())
         for name, filled in given.filled.items():
@@ -203,18 +200,27 @@ class ConditionedChain(Source):
         """
         self.found.clear()
         for d in range(request.first, request.first + request.m):
-            seed = request.seed.child("conditions", d)
-            drawing = _Drawing(
-                self.chain, self.chain.steps_of(d), self.conditions, seed, request.n_jobs
+            seed, steps, n_jobs = (
+                request.seed.child("given", d),
+                self.chain.steps_of(d),
+                request.n_jobs,
             )
+            drawing = _Drawing(self.chain, steps, self.conditions, seed, n_jobs)
             prefix, found = drawing.prefix(request.rows or self.n_units)
-            table = self.chain.assembled(prefix, seed, d, n_jobs=request.n_jobs)
+            table = self.chain.assembled(prefix, seed, d, n_jobs)
             if not self.conditions.is_kept(table):
                 raise ModelError("internal: a condition does not hold in a dataset; report this")
             self.found.append(found)
             if request.progress is not None:
                 request.progress(1)
             yield table
+
+
+def under(source: Source, conditions: Conditions | None) -> Source:
+    """Return a source under conditions, if there are any and it is a chain."""
+    if conditions is None or not isinstance(source, FittedChain):
+        return source
+    return ConditionedChain(chain=source, conditions=conditions)
 
 
 @dataclass(frozen=True)
@@ -303,10 +309,8 @@ class _Drawing:
         made, order, found = list[tuple[Table, int]](), list[IntArray](), list[Found]()
         for number, (chosen, names) in enumerate(given.patterns(wanted)):
             table, stops = given.table.select(names).take(wanted[chosen]), self._stops(names)
-            part = _Pattern(
-                self, stops, table, wanted[chosen] + 1, self.seed.child("given", number)
-            )
-            drawn, numbers = part.made(problems)
+            seed = self.seed.child("pattern", number)
+            drawn, numbers = _Pattern(self, stops, table, wanted[chosen], seed).made(problems)
             made.append((drawn, stops[-1].at + 1 if stops else 0))
             order.append(chosen)
             found.append(numbers)
@@ -337,21 +341,16 @@ class _Pattern:
 
     def made(self, problems: list[str]) -> tuple[Table, Found]:
         """Return the records up to the last condition, and the numbers of candidates."""
-        given, end = (
-            {s.at for s in self.stops if s.given},
-            self.stops[-1].at + 1 if self.stops else 0,
-        )
-        fixed = FittedDerived, FittedConstant
-        first_steps = enumerate(self.drawing.steps[:end])
-        if self.drawing.chain.frame is not ROWS or not all(
-            at in given or isinstance(step.value_model, fixed) for at, step in first_steps
-        ):
+        fixed, given = (FittedDerived, FittedConstant), {s.at for s in self.stops if s.given}
+        before = enumerate(self.drawing.steps[: self.stops[-1].at + 1 if self.stops else 0])
+        free = [not isinstance(step.value_model, fixed) for at, step in before if at not in given]
+        if any(free) or self.drawing.chain.frame is not ROWS:
             return self._weighed(problems)
         swarm = _Swarm.of(self, self.table, np.ones(len(self.rows), int), self.seed, weighs=False)
         bad = np.isneginf(swarm.weights)
         if bad.any():
             problems.append(
-                f"given: data rows {first_numbers(np.unique(self.rows[bad]) - 1)}: a rule, a "
+                f"given: data rows {first_numbers(np.unique(self.rows[bad]))}: a rule, a "
                 "structural zero or 'where' excludes their values; correct them"
             )
         return swarm.table, {"candidates": 0}
@@ -363,13 +362,9 @@ class _Pattern:
         rows_of = np.split(np.argsort(cell, kind="stable"), np.cumsum(counts)[:-1])
         first = np.array([rows[0] for rows in rows_of])
         sizes = np.maximum(MIN_CANDIDATES, CANDIDATES_PER_ROW * counts)
-        most, effective, drawn, turn = (
-            np.maximum(MAX_CANDIDATES, sizes),
-            np.zeros(len(counts)),
-            0,
-            0,
-        )
+        most, effective = np.maximum(MAX_CANDIDATES, sizes), np.zeros(len(counts))
         tables, order, todo = list[Table](), list[IntArray](), np.arange(len(counts))
+        drawn = turn = 0
         while len(todo):
             drawn, turn = drawn + int(sizes[todo].sum()), turn + 1
             chunks = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
@@ -377,9 +372,8 @@ class _Pattern:
                 delayed(_chosen)(self, first[c], counts[c], sizes[c], self.seed.child(turn, i))
                 for i, c in enumerate(chunks)
             )
-            for cells, (table, good) in zip(
-                chunks, parallel(self.drawing.n_jobs, tasks, None), strict=True
-            ):
+            done = parallel(self.drawing.n_jobs, tasks, None)
+            for cells, (table, good) in zip(chunks, done, strict=True):
                 effective[cells] = good
                 order += [rows_of[c] for c in cells[good >= MIN_EFFECTIVE]]
                 tables += [] if table is None else [table]
@@ -391,11 +385,9 @@ class _Pattern:
             sizes[todo] = np.minimum(2 * sizes[todo], most[todo])
         back = np.argsort(np.concatenate(order), kind="stable")
         worst = int(effective.argmin())
-        found = {
-            "effective": round(float(effective[worst]), 1),
-            "row": int(self.rows[first[worst]]),
-        }
-        return _stacked(tables).take_units(back), {"candidates": drawn, **found}
+        lowest, row = round(float(effective[worst]), 1), int(self.rows[first[worst]]) + 1
+        found: Found = {"candidates": drawn, "effective": lowest, "row": row}
+        return _stacked(tables).take_units(back), found
 
     def _too_few(self, first: IntArray, effective: FloatArray, most: int) -> str:
         """Return the problem of combinations with too few effective candidates."""
@@ -403,7 +395,7 @@ class _Pattern:
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
         remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
-            f"given: data rows {first_numbers(np.unique(self.rows[first]) - 1)} "
+            f"given: data rows {first_numbers(np.unique(self.rows[first]))} "
             f"({listed(self.table.names)}): {effective.min():.0f} of {most:,} candidates count for "
             f"their values, and {MIN_EFFECTIVE} are needed; {remedy if compared else ''}put these "
             "variables earlier in visit_sequence"
@@ -526,11 +518,9 @@ def _log_weights(
     if weighs and isinstance(step.value_model, FittedHistory | FittedCareerModel | None):
         return None
     name, full = step.variable.name, table.with_column(column)
-    free = rows_outside_rules(chain.rules, name, table)
-    set_to = column
-    for rule in chain.rules:
-        if rule.variable == name:
-            set_to = rule.apply(set_to, table)
+    free, set_to = rows_outside_rules(chain.rules, name, table), column
+    for rule in (rule for rule in chain.rules if rule.variable == name):
+        set_to = rule.apply(set_to, table)
     zeros = [zero for zero in chain.forbids if zero.variable == name]
     bad = ~equal_cells(set_to, column) | forbidden_rows(zeros, full)
     out = np.where(bad, -np.inf, 0.0)
@@ -542,12 +532,9 @@ def _log_weights(
     if zeros or values is None:
         chances = step.chances(some.select(step.predictors))
     if chances is not None:
-        may: BoolArray | float = 1.0
-        masks = limits_of(step.variable, table.take(rows), zeros, free[rows]).masks
-        if masks is not None:
-            may = masks.allowed(np.arange(len(rows)))
-        inside = chances.shares * may
-        own = inside[np.arange(len(rows)), some[name].data]
+        masks, every = limits_of(step.variable, some, zeros, free[rows]).masks, np.arange(len(rows))
+        inside = chances.shares if masks is None else chances.shares * masks.allowed(every)
+        own = inside[every, some[name].data]
         with np.errstate(divide="ignore"):
             values = np.log(own) - np.log(inside.sum(axis=1))
     if values is None:
@@ -558,8 +545,7 @@ def _log_weights(
 
 def _drawn(drawing: _Drawing, start: int, end: int, table: Table, seed: Seed) -> Table:
     """Return a table with the variables of some steps drawn."""
-    chain, block = drawing.chain, (0, 0, 0, table.n_units)
-    steps = drawing.steps[start:end]
+    chain, steps, block = drawing.chain, drawing.steps[start:end], (0, 0, 0, table.n_units)
     return draw_block(steps, chain.rules, chain.forbids, seed, block, chain.frame, table)
 
 
@@ -623,25 +609,21 @@ def raked_choice(
     counts = np.bincount(of_group.ravel(), minlength=len(groups))
     wanted = [np.array(allocate(rows, margin.shares.tolist()), dtype=float) for margin in margins]
     empty = [np.setdiff1d(np.flatnonzero(w), has) for w, has in zip(wanted, groups.T, strict=True)]
-    if problems := [
-        f"{margin.origin}: no candidate has the values of data rows {first_numbers(lacking)}; "
-        "write 0 there, or join cells"
-        for margin, lacking in zip(margins, empty, strict=True)
-        if len(lacking)
-    ]:
-        raise ModelError(problems)
+    pairs = [(m.origin, lacking) for m, lacking in zip(margins, empty, strict=True) if len(lacking)]
+    if pairs:
+        words = "no candidate has the values of data rows {}; join cells, or write 0"
+        raise ModelError(f"{name}: {words.format(first_numbers(some))}" for name, some in pairs)
     expected = _raked(counts, groups, wanted)
-    member = np.concatenate(
-        [groups[:, k] == np.arange(len(target))[:, None] for k, target in enumerate(wanted)]
-    ).astype(float)
+    sums = [groups[:, k] == np.arange(len(w))[:, None] for k, w in enumerate(wanted)]
+    member = np.concatenate(sums).astype(float)
     off = float(np.abs(member @ expected - np.concatenate(wanted)).max())
     worst = int((expected / counts).argmax())
     if off > max(1.0, MAX_OFF_SHARE * rows) or expected[worst] > MAX_REPEATS * counts[worst]:
-        pairs = zip(margins, groups[worst] + 1, strict=True)
+        named = zip(margins, groups[worst] + 1, strict=True)
+        at = [f"{margin.origin}: data row {row}" for margin, row in named]
         raise ModelError(
-            f"margins: too few candidates: {counts[worst]:,} for {expected[worst]:,.0f} rows ("
-            f"{listed([f'{m.origin}: data row {row}' for m, row in pairs])}), and sums differ by "
-            f"{off:,.0f} rows; join rare cells, or correct the margins"
+            f"margins: too few candidates: {counts[worst]:,} for {expected[worst]:,.0f} rows "
+            f"({listed(at)}), and sums differ by {off:,.0f}; join rare cells, or correct them"
         )
     chosen = _rounded(expected, member, rng).astype(np.int64)
     order = rng.permutation(len(inside))

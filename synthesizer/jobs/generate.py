@@ -97,9 +97,7 @@ def generate(
     ['f']
     """
     problems = Problems()
-    source: Source = model.chain
-    if given is not None or where is not None or margins:
-        source = problems.attempt(conditioned, model, given, where, margins) or source
+    source = problems.attempt(conditioned, model, given, where, margins) or model.chain
     problems += source.request_problems(m, rows)
     if model.after.drop_uniques:
         problems.append(NOT_DROPPED)
@@ -132,22 +130,19 @@ def generate(
 
 def conditioned(
     model: SavedModel, given: AnyTable | None, where: str | None, margins: Sequence[AnyTable]
-) -> ConditionedChain:
-    """Return the chain of a model whose datasets satisfy conditions.
+) -> Source:
+    """Return the chain of a model, whose datasets satisfy the conditions if there are any.
 
     Raises
     ------
     ConfigError
         With all problems of the conditions.
     """
-    conditions = read_conditions(
-        Drawable.of_chain(model.chain),
-        given=given,
-        where=where,
-        margins=margins,
-        after=model.after,
-    )
-    return ConditionedChain(chain=model.chain, conditions=conditions)
+    if given is None and where is None and not margins:
+        return model.chain
+    chain, after = Drawable.of_chain(model.chain), model.after
+    asked = read_conditions(chain, given=given, where=where, margins=margins, after=after)
+    return ConditionedChain(chain=model.chain, conditions=asked)
 
 
 def write_manifest(

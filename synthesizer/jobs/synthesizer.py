@@ -37,6 +37,7 @@ from synthesizer.data.workers import Phases
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.condition_tables import AnyTable
+from synthesizer.engine.conditions import ConditionedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
@@ -614,18 +615,17 @@ class _Fitted:
         """Return the fit with frames that satisfy conditions, if there are any."""
         if given is None and where is None and not margins:
             return self
-        if self.model is None:
-            raise ModelError("conditions: an extension makes whole frames; remove one of the two")
         from synthesizer.jobs.generate import conditioned
         from synthesizer.plan.steps_after import rare_conditions
 
+        if self.model is None:
+            raise ModelError("conditions: an extension makes whole frames; remove one of the two")
         source = conditioned(self.model, given, where, margins)
-        if self.plan is None:
-            return replace(self, source=source)
-        data = self.plan.spec.frame.completed(self.plan.table)
-        for text in rare_conditions(source.conditions, data, self.arrangement.unit):
-            warnings.warn(text, stacklevel=4)
-        return replace(self, source=source, plan=replace(self.plan, conditions=source.conditions))
+        if self.plan is not None and isinstance(source, ConditionedChain):
+            data = self.plan.spec.frame.completed(self.plan.table)
+            for text in rare_conditions(source.conditions, data, self.arrangement.unit):
+                warnings.warn(text, stacklevel=4)
+        return replace(self, source=source)
 
     def against(
         self, original: pd.DataFrame | RawTable, config: ChainConfig, registry: Registry
@@ -705,11 +705,8 @@ class _Generated:
 
     def of(self, fitted: _Fitted) -> _Generated:
         """Return the same results with the checks of another fit."""
-        plan, before = fitted.plan, self.fitted.plan
-        if plan is not None and before is not None:
-            plan = replace(plan, conditions=before.conditions)
-        kept = replace(fitted, source=self.fitted.source, plan=plan)
-        return _Generated(kept, self.seed, self.tables, m=self.m, rows=self.rows)
+        fitted = replace(fitted, source=self.fitted.source)
+        return _Generated(fitted, self.seed, self.tables, m=self.m, rows=self.rows)
 
     @cached_property
     def checks(self) -> CheckResults:

@@ -22,8 +22,6 @@ from synthesizer.models.kit.regression_leaves import RegressionLeaves
 
 SAFER_EFFECTIVE_ROWS, TRUER_EFFECTIVE_ROWS = 100, 15
 """Values of min_effective_rows that are proposed for lower risk and for higher utility."""
-MIN_NUMBER = 1e-300
-"""Number in place of those without a logarithm."""
 MAX_RESIDUAL_DRAWS = 4
 """Draws of a residual before a rare number is replaced."""
 
@@ -113,18 +111,9 @@ class FittedCart(FittedNeighbourhoods):
         out = self.log_likelihood(predictors, target)
         if out is None or self.line is None or isinstance(self.leaves, trees.Leaves):
             return out
-        out = out - self.leaves.log_widths(self.line.rest(predictors, target))
-        if self.lacking is None or (whole := self.line.is_in(predictors)).all():
-            return out
-        model, rows = self.lacking, np.flatnonzero(~whole)
-        values = target.take(rows)
-        other = model.log_likelihood(predictors.take(rows), values)
-        if other is None or isinstance(model.leaves, trees.Leaves):
+        if self.lacking is not None and not self.line.is_in(predictors).all():
             return None
-        out[rows] = other - model.leaves.log_widths(values)
-        if self.line.in_logs:
-            out[rows] += np.log(np.maximum(np.asarray(values.data, dtype=np.float64), MIN_NUMBER))
-        return out
+        return out - self.leaves.log_widths(self.line.rest(predictors, target))
 
 
 @options

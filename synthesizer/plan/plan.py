@@ -30,7 +30,7 @@ from synthesizer.data.sources import WholeSource, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FitStore, FittedChain
-from synthesizer.engine.conditions import ConditionedChain, Conditions
+from synthesizer.engine.conditions import ConditionedChain, Conditions, under
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import Source
@@ -202,13 +202,7 @@ class Plan:
             fitting = self._fitting(
                 self.table, seed, self.m, progress=advance, announce=announce, store=store
             )
-            return self.conditioned(self.making.source(fitting))
-
-    def conditioned(self, source: Source) -> Source:
-        """Return a source whose datasets satisfy the conditions of the plan."""
-        if self.conditions is None or not isinstance(source, FittedChain):
-            return source
-        return ConditionedChain(chain=source, conditions=self.conditions)
+            return under(self.making.source(fitting), self.conditions)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Return the fitted chain, which can be saved.
@@ -242,7 +236,8 @@ class Plan:
             modelled = half.panel if isinstance(half, View) else half
             plan = replace(self, spec=self.spec.relearnt(modelled, inner))
             made = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
-            again = plan.conditioned(made)
+            conditions = source.conditions if isinstance(source, ConditionedChain) else None
+            again = under(made, conditions)
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
@@ -261,9 +256,9 @@ class Plan:
         rows = self.rows
         if again.has_fixed_rows or self.whole is not None:
             rows = None
-        elif self.conditions is not None:
-            rows = self.rows
-        elif rows is not None:  # a release of the same relative size
+        elif rows is not None and not isinstance(
+            again, ConditionedChain
+        ):  # a release of the same relative size
             rows = max(1, round(rows * half.n_units / self.table.n_units))
         with self._keeping_rules(half):
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)

@@ -62,13 +62,7 @@ def plan_conditions(
     )
     with findings.problems.gathered():
         drawable = Drawable.of_spec(chain, context.completed.schema)
-        made = read_conditions(
-            drawable,
-            given=asked.given,
-            where=asked.where,
-            margins=asked.margins,
-            after=after,
-        )
+        made = read_conditions(drawable, after=after, **dict(asked))
         findings.notes += rare_conditions(made, context.completed, context.arrangement.unit)
     return findings.of(made)
 

@@ -299,7 +299,7 @@ def test_all_problems_at_once(chain: FittedChain) -> None:
     text = str(error.value)
     for words in (
         "'aeg'", "data row 1", "more decimals", "'agee'", "12 (frame 2)", "by up to 16.7 %",
-        "twice", "shares sum to 0.8", "needs columns", "cannot be combined", "'job' is changed",
+        "twice", "shares sum to 0.8", "needs columns", "cannot be combined", "job is changed",
     ):  # fmt: skip
         assert words in text, words
 
