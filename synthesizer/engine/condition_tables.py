@@ -66,8 +66,8 @@ class Drawable:
     @property
     def known(self) -> Schema:
         """The variables that may have conditions."""
-        kept = (v for v in self.schema if v.name in self.names and v.kind is not Kind.ID)
-        return Schema(tuple(kept))
+        drawn = (v for v in self.schema if v.name in self.names and v.kind is not Kind.ID)
+        return Schema(tuple(drawn))
 
 
 def read_conditions(

@@ -12,7 +12,8 @@ sampling by the cube method (Deville and Tillé 2004, Biometrika 91).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Self
 
 import numpy as np
 from joblib import delayed
@@ -48,7 +49,7 @@ MAX_ROUNDS, MAX_GAP = 500, 1e-6
 """Stopping rule of the proportional fitting: rounds, and largest gap in rows."""
 EPS = 1e-9
 
-Found = dict[str, float]
+Counts = dict[str, float]
 """Numbers of candidates of a dataset."""
 
 
@@ -150,45 +151,36 @@ class Conditions:
         """Return the wanted record of each row: all in turn."""
         return np.arange(rows) % (1 if self.given is None else self.given.table.n_rows)
 
-    def is_kept(self, table: Table) -> bool:
+    def is_satisfied(self, table: Table) -> bool:
         """Whether every record of a dataset has its given values and satisfies the expression."""
         first, given = table.unit_table, self.given
         rows = self.rows_of(first.n_rows)
-        kept = rows >= 0 if self.where is None else self.where.condition(first)
+        accepted = rows >= 0 if self.where is None else self.where.condition(first)
         if given is None:
-            return bool(kept.all())
+            return bool(accepted.all())
         for name, filled in given.filled.items():
-            kept &= equal_cells(first[name], given.table[name].take(rows)) | ~filled[rows]
-        return bool(kept.all())
+            accepted &= equal_cells(first[name], given.table[name].take(rows)) | ~filled[rows]
+        return bool(accepted.all())
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ConditionedChain(Source):
+@dataclass(frozen=True, kw_only=True)
+class ConditionedChain(FittedChain):
     """A chain whose datasets satisfy conditions."""
 
-    chain: FittedChain
     conditions: Conditions
-    found: list[Found] = field(default_factory=list)
+    counted: list[Counts] = field(default_factory=list)
     """Numbers of candidates of each dataset of the last request."""
-    has_fixed_rows = False
-    notes = property(lambda self: self.chain.notes)
+
+    @classmethod
+    def of(cls, chain: FittedChain, conditions: Conditions) -> Self:
+        """Return a chain under conditions."""
+        parts = {part.name: getattr(chain, part.name) for part in fields(FittedChain)}
+        return cls(**parts, conditions=conditions)
 
     @property
     def n_units(self) -> int:
         """Units of a dataset by default: as many as the conditions name, or as in the data."""
-        return self.conditions.n_rows or self.chain.n_units
-
-    def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:
-        """See `Source.log_likelihoods`."""
-        return self.chain.log_likelihoods(table)
-
-    def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
-        """Return the number of datasets."""
-        return m
-
-    def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
-        """Yield problems of a request."""
-        return self.chain.misfits(m, rows, first)
+        return self.conditions.n_rows or super().n_units
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets; dataset number d does not depend on ``m``.
@@ -198,21 +190,18 @@ class ConditionedChain(Source):
         ModelError
             If too few candidates satisfy a condition.
         """
-        self.found.clear()
+        self.counted.clear()
+        rows, n_jobs = request.rows or self.n_units, request.n_jobs
         for d in range(request.first, request.first + request.m):
-            seed, steps, n_jobs = (
-                request.seed.child("given", d),
-                self.chain.steps_of(d),
-                request.n_jobs,
-            )
-            drawing = _Drawing(self.chain, steps, self.conditions, seed, n_jobs)
-            prefix, found = drawing.prefix(request.rows or self.n_units)
-            table = self.chain.assembled(prefix, seed, d, n_jobs)
-            if not self.conditions.is_kept(table):
+            seed = request.seed.child("conditions", d)
+            drawing = _Drawing(self, self.steps_of(d), self.conditions, seed, n_jobs)
+            prefix, counts = drawing.prefix(rows)
+            table = self.assembled(prefix, seed, d, n_jobs)
+            if not self.conditions.is_satisfied(table):
                 raise ModelError("internal: a condition does not hold in a dataset; report this")
-            self.found.append(found)
+            self.counted.append(counts)
             if request.progress is not None:
-                request.progress(1)
+                request.progress(self.count_blocks(1, rows))
             yield table
 
 
@@ -220,7 +209,7 @@ def under(source: Source, conditions: Conditions | None) -> Source:
     """Return a source under conditions, if there are any and it is a chain."""
     if conditions is None or not isinstance(source, FittedChain):
         return source
-    return ConditionedChain(chain=source, conditions=conditions)
+    return ConditionedChain.of(source, conditions)
 
 
 @dataclass(frozen=True)
@@ -230,7 +219,7 @@ class _Stop:
     at: int
     """Position of the step."""
     given: tuple[str, ...] = ()
-    """Variables with given values: its own, or those that follow from careers."""
+    """Variables with given values: that of the step, or those that follow from careers."""
     parts: tuple[Expression, ...] = ()
     """Expressions whose last variable it is."""
 
@@ -245,16 +234,16 @@ class _Drawing:
     seed: Seed
     n_jobs: int | None
 
-    def prefix(self, rows: int) -> tuple[Table, Found]:
+    def prefix(self, rows: int) -> tuple[Table, Counts]:
         """Return the chosen records with the first variables, up to the last condition."""
         given, margins = self.conditions.given, self.conditions.margins
         if given is not None:
             return self._given(given, rows)
-        table, found = self._satisfying(rows * (CANDIDATES_PER_ROW if margins else 1))
+        table, counts = self._satisfying(rows * (CANDIDATES_PER_ROW if margins else 1))
         if not margins:
-            return table.take_units(np.arange(rows)), found
+            return table.take_units(np.arange(rows)), counts
         rng = self.seed.generator("margins")
-        return table.take_units(raked_choice(table.unit_table, margins, rows, rng)), found
+        return table.take_units(raked_choice(table.unit_table, margins, rows, rng)), counts
 
     def _stops(self, names: Sequence[str] = ()) -> list[_Stop]:
         """Return the steps with conditions in order; ``names`` have given values."""
@@ -271,49 +260,53 @@ class _Drawing:
             for at in sorted({*last, *(where[name] for name in named)})
         ]
 
-    def _satisfying(self, needed: int) -> tuple[Table, Found]:
+    def _satisfying(self, needed: int) -> tuple[Table, Counts]:
         """Return ``needed`` or more candidates that satisfy the expression."""
-        where, block, kept = self.conditions.where, self.chain.frame.block, list[Table]()
+        where, block, accepted = self.conditions.where, self.chain.frame.block, list[Table]()
         most = needed if where is None else min(MAX_TRIED, MAX_TRIED_PER_ROW * needed)
-        n_kept, tried, size = 0, 0, needed if where is None else max(MIN_TRIED, 2 * needed)
-        while n_kept < needed:
+        n_accepted, tried, size = 0, 0, needed if where is None else max(MIN_TRIED, 2 * needed)
+        while n_accepted < needed:
             # the largest share of candidates that is compatible with those drawn so far
-            share = (n_kept + 3.0 + 3.0 * n_kept**0.5) / max(tried, 1)
-            if where is not None and share * (most - tried) < needed - n_kept:
-                raise ModelError(self._too_few(where, n_kept, tried, needed))
+            share = (n_accepted + 3.0 + 3.0 * n_accepted**0.5) / max(tried, 1)
+            if where is not None and share * (most - tried) < needed - n_accepted:
+                raise ModelError(self._too_few(where, n_accepted, tried, needed))
             size = min(size, most - tried, MAX_BLOCKS * block)
             tasks = (
                 delayed(_accepted)(self, end - start, self.seed.child("where", tried, start))
                 for _, start, end in row_blocks([size], block)
             )
-            kept += [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
-            n_kept, tried = sum(table.n_units for table in kept), tried + size
-            again = TRIED_AGAIN * (needed - n_kept) * tried / n_kept if n_kept else 2 * tried
+            accepted += [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
+            n_accepted, tried = sum(table.n_units for table in accepted), tried + size
+            again = (
+                TRIED_AGAIN * (needed - n_accepted) * tried / n_accepted
+                if n_accepted
+                else 2 * tried
+            )
             size = max(MIN_TRIED, int(again))
-        return _stacked(kept), {"candidates": tried, "satisfied": n_kept}
+        return _stacked(accepted), {"candidates": tried, "satisfied": n_accepted}
 
-    def _too_few(self, where: Expression, kept: int, tried: int, needed: int) -> str:
+    def _too_few(self, where: Expression, accepted: int, tried: int, needed: int) -> str:
         """Return the problem of an expression that too few candidates satisfy."""
         start, end = self.chain.frame.started(10 * MIN_TRIED), self._stops()[-1].at + 1
         some = _drawn(self, 0, end, start, self.seed).unit_table
         never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
         words = f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
         return (
-            f"where: {kept:,} of {tried:,} candidates satisfy '{where.text}', and {needed:,} are "
-            f"needed{words}; relax it, or ask for fewer rows"
+            f"where: {accepted:,} of {tried:,} candidates satisfy '{where.text}', and {needed:,} "
+            f"are needed{words}; relax it, or ask for fewer rows"
         )
 
-    def _given(self, given: Given, rows: int) -> tuple[Table, Found]:
+    def _given(self, given: Given, rows: int) -> tuple[Table, Counts]:
         """Return records with the given cells, in the order of the table."""
         wanted, problems = self.conditions.rows_of(rows), list[str]()
-        made, order, found = list[tuple[Table, int]](), list[IntArray](), list[Found]()
+        made, order, counts = list[tuple[Table, int]](), list[IntArray](), list[Counts]()
         for number, (chosen, names) in enumerate(given.patterns(wanted)):
             table, stops = given.table.select(names).take(wanted[chosen]), self._stops(names)
             seed = self.seed.child("pattern", number)
             drawn, numbers = _Pattern(self, stops, table, wanted[chosen], seed).made(problems)
             made.append((drawn, stops[-1].at + 1 if stops else 0))
             order.append(chosen)
-            found.append(numbers)
+            counts.append(numbers)
         if problems:
             raise ModelError(problems)
         last = max(end for _, end in made)
@@ -322,8 +315,8 @@ class _Drawing:
             for number, (table, end) in enumerate(made)
         ]
         back = np.argsort(np.concatenate(order), kind="stable")
-        lowest = min(found, key=lambda one: one.get("effective", np.inf))
-        total = {"candidates": sum(one["candidates"] for one in found)}
+        lowest = min(counts, key=lambda one: one.get("effective", np.inf))
+        total = {"candidates": sum(one["candidates"] for one in counts)}
         return _stacked(tables).take_units(back), lowest | total
 
 
@@ -339,7 +332,7 @@ class _Pattern:
     """Their rows in the given table, from 1."""
     seed: Seed
 
-    def made(self, problems: list[str]) -> tuple[Table, Found]:
+    def made(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return the records up to the last condition, and the numbers of candidates."""
         fixed, given = (FittedDerived, FittedConstant), {s.at for s in self.stops if s.given}
         before = enumerate(self.drawing.steps[: self.stops[-1].at + 1 if self.stops else 0])
@@ -355,7 +348,7 @@ class _Pattern:
             )
         return swarm.table, {"candidates": 0}
 
-    def _weighed(self, problems: list[str]) -> tuple[Table, Found]:
+    def _weighed(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return records chosen among weighted candidates, at first few a combination."""
         cell = _groups(self.table)
         counts = np.bincount(cell)
@@ -386,8 +379,8 @@ class _Pattern:
         back = np.argsort(np.concatenate(order), kind="stable")
         worst = int(effective.argmin())
         lowest, row = round(float(effective[worst]), 1), int(self.rows[first[worst]]) + 1
-        found: Found = {"candidates": drawn, "effective": lowest, "row": row}
-        return _stacked(tables).take_units(back), found
+        result: Counts = {"candidates": drawn, "effective": lowest, "row": row}
+        return _stacked(tables).take_units(back), result
 
     def _too_few(self, first: IntArray, effective: FloatArray, most: int) -> str:
         """Return the problem of combinations with too few effective candidates."""
@@ -434,7 +427,7 @@ class _Swarm:
     @classmethod
     def of(
         cls, pattern: _Pattern, wanted: Table, sizes: IntArray, seed: Seed, *, weighs: bool = True
-    ) -> _Swarm:
+    ) -> Self:
         """Draw ``sizes`` candidates of each wanted combination up to the last condition."""
         drawing, start, cell = pattern.drawing, 0, np.repeat(np.arange(len(sizes)), sizes)
         n, chain = len(cell), drawing.chain
@@ -534,9 +527,9 @@ def _log_weights(
     if chances is not None:
         masks, every = limits_of(step.variable, some, zeros, free[rows]).masks, np.arange(len(rows))
         inside = chances.shares if masks is None else chances.shares * masks.allowed(every)
-        own = inside[every, some[name].data]
+        chosen = inside[every, some[name].data]
         with np.errstate(divide="ignore"):
-            values = np.log(own) - np.log(inside.sum(axis=1))
+            values = np.log(chosen) - np.log(inside.sum(axis=1))
     if values is None:
         return None
     out[rows] = np.where(values > LOG_IMPOSSIBLE, values, -np.inf)
@@ -651,7 +644,7 @@ def _raked(counts: IntArray, groups: IntArray, wanted: Sequence[FloatArray]) -> 
 def _rounded(expected: FloatArray, member: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return whole numbers with these expectations that keep sums, shape (groups,).
 
-    ``member``, shape (sums, groups), says which groups enter which sum. The cube method: random
+    ``member``, shape (sums, groups), contains the groups of each sum. The cube method: random
     steps inside the null space of the sums until numbers are whole. Sums are given up from the
     last one on if no step keeps all of them.
     """

@@ -141,8 +141,8 @@ def conditioned(
     if given is None and where is None and not margins:
         return model.chain
     chain, after = Drawable.of_chain(model.chain), model.after
-    asked = read_conditions(chain, given=given, where=where, margins=margins, after=after)
-    return ConditionedChain(chain=model.chain, conditions=asked)
+    conditions = read_conditions(chain, given=given, where=where, margins=margins, after=after)
+    return ConditionedChain.of(model.chain, conditions)
 
 
 def write_manifest(

@@ -167,11 +167,11 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
 
 
 def conditions_entry(source: Source, after: Sequence[str]) -> dict[str, Any]:
-    """Return what a manifest says of conditions, with the steps after synthesis; empty without."""
+    """Return the conditions for a manifest, with the steps after synthesis; empty without."""
     if not isinstance(source, ConditionedChain):
         return {}
     conditions = source.conditions
-    entry = {"tables": conditions.origins, "rows": conditions.n_rows, "datasets": source.found}
+    entry = {"tables": conditions.origins, "rows": conditions.n_rows, "datasets": source.counted}
     return {"conditions": entry, "after": (*conditions.sentences, *after)}
 
 

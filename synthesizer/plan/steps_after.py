@@ -53,8 +53,8 @@ def plan_conditions(
     context: Context, chain: ChainSpec, after: After, extended: Mapping[str, Planned]
 ) -> Draft[Conditions | None]:
     """Return the conditions of every dataset, with a note on those of few persons."""
-    asked = context.config.conditions if isinstance(context.config, Config) else None
-    if asked is None:
+    options = context.config.conditions if isinstance(context.config, Config) else None
+    if options is None:
         return Draft(None)
     findings, made = Findings(), Conditions()
     findings.problems += (
@@ -62,7 +62,7 @@ def plan_conditions(
     )
     with findings.problems.gathered():
         drawable = Drawable.of_spec(chain, context.completed.schema)
-        made = read_conditions(drawable, after=after, **dict(asked))
+        made = read_conditions(drawable, after=after, **dict(options))
         findings.notes += rare_conditions(made, context.completed, context.arrangement.unit)
     return findings.of(made)
 

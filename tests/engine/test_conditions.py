@@ -68,14 +68,12 @@ def chain() -> FittedChain:
     return fitted(people())
 
 
-def source(chain: FittedChain, **asked: Any) -> ConditionedChain:
-    return ConditionedChain(
-        chain=chain, conditions=read_conditions(Drawable.of_chain(chain), **asked)
-    )
+def source(chain: FittedChain, **options: Any) -> ConditionedChain:
+    return ConditionedChain.of(chain, read_conditions(Drawable.of_chain(chain), **options))
 
 
-def drawn(chain: FittedChain, rows: int | None = None, seed: int = 3, **asked: Any) -> Table:
-    return next(source(chain, **asked).generate(Seed(seed), rows=rows, n_jobs=1))
+def drawn(chain: FittedChain, rows: int | None = None, seed: int = 3, **options: Any) -> Table:
+    return next(source(chain, **options).generate(Seed(seed), rows=rows, n_jobs=1))
 
 
 DRAWN: dict[int, tuple[FittedChain, Table]] = {}
@@ -248,10 +246,10 @@ def test_rules_and_structural_zeros_hold_beside_conditions() -> None:
 
 def test_same_bytes_for_any_number_of_workers_and_nested_datasets(chain: FittedChain) -> None:
     given = pd.DataFrame({"job": ["yes", None] * 30, "age": [*range(20, 50)] * 2})
-    for asked in ({"given": given}, {"where": "age > 60", "rows": 300}):
-        rows = asked.pop("rows", None)
-        one = list(source(chain, **asked).generate(Seed(5), m=2, rows=rows, n_jobs=1))
-        three = list(source(chain, **asked).generate(Seed(5), m=3, rows=rows, n_jobs=3))
+    for options in ({"given": given}, {"where": "age > 60", "rows": 300}):
+        rows = options.pop("rows", None)
+        one = list(source(chain, **options).generate(Seed(5), m=2, rows=rows, n_jobs=1))
+        three = list(source(chain, **options).generate(Seed(5), m=3, rows=rows, n_jobs=3))
         for first, second in zip(one, three, strict=False):
             assert_same(first, second)
 
@@ -259,16 +257,16 @@ def test_same_bytes_for_any_number_of_workers_and_nested_datasets(chain: FittedC
 def test_effective_numbers_are_those_of_the_worst_combination(chain: FittedChain) -> None:
     made = source(chain, given=pd.DataFrame({"region": ["N", "W"], "job": ["yes", "yes"]}))
     list(made.generate(Seed(1), n_jobs=1))
-    assert 30 <= made.found[0]["effective"] <= 100
-    assert made.found[0]["row"] in (1, 2)
+    assert 30 <= made.counted[0]["effective"] <= 100
+    assert made.counted[0]["row"] in (1, 2)
     alone = source(chain, where="job == 'yes'")
     list(alone.generate(Seed(1), rows=500, n_jobs=1))
-    share = alone.found[0]["satisfied"] / alone.found[0]["candidates"]
+    share = alone.counted[0]["satisfied"] / alone.counted[0]["candidates"]
     slow = rejected(chain, "job == 'yes'").n_rows / 100_000
     assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / 1000) ** 0.5)
 
 
-def test_what_nobody_fulfils_is_refused_with_its_part(chain: FittedChain) -> None:
+def test_impossible_conditions_are_refused_with_their_part(chain: FittedChain) -> None:
     with pytest.raises(ModelError, match=r"'age > 300'") as error:
         drawn(chain, 5, where="sex == 'f' and age > 300")
     assert "sex == 'f'" not in str(error.value).partition("none satisfies")[2]
@@ -332,18 +330,18 @@ def test_strata_and_kept_variables_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"given": pd.DataFrame({"sex": ["f", "m", None], "grade": [None, "low", "mid"]})},
         {"where": "sex == 'f' and grade == 'low'"},
     ],
 )
-def test_conditions_of_panels_are_on_persons_and_first_rows(asked: dict[str, Any]) -> None:
-    made = as_panel(drawn(fitted_panel(), 60, **asked))
+def test_conditions_of_panels_are_on_persons_and_first_rows(options: dict[str, Any]) -> None:
+    made = as_panel(drawn(fitted_panel(), 60, **options))
     first, rows = made.first_rows, np.arange(60)
     assert made.n_units == 60
     sex, grade = (first[name].variable.levels for name in ("sex", "grade"))
-    if "where" in asked:
+    if "where" in options:
         assert (first["sex"].data == sex.index("f")).all()
         assert (first["grade"].data == grade.index("low")).all()
     else:

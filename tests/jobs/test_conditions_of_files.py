@@ -37,18 +37,18 @@ def test_the_command_line_gives_the_frames_of_python(fitted: Synthesizer, tmp_pa
     frame = pd.DataFrame({"sex": ["f", None, "m"], "age": [70, 31, None], "pay": [None, -8, None]})
     given.write_text("sex,age,pay\nf,70,\n,31,-8\nm,,\n")
     margins.write_text("sex,count\nf,30\nm,20\n")
-    for name, options, asked in (
+    for name, typed, options in (
         ("given", ["--given", str(given), "--rows", "9"], {"given": frame, "rows": 9}),
         ("where", ["--where", WHERE, "--rows", "50"], {"where": WHERE, "rows": 50}),
         ("margins", ["--margins", str(margins)], {"margins": [margins]}),
     ):
         out = tmp_path / name
-        done = CliRunner().invoke(app, ["generate", str(model), "-o", str(out), *options])
+        done = CliRunner().invoke(app, ["generate", str(model), "-o", str(out), *typed])
         assert done.exit_code == 0, done.output
         with (
             pytest.warns(UserWarning, match="Rare conditions") if name == "given" else np.errstate()
         ):
-            (made,) = fitted.generate(**asked)
+            (made,) = fitted.generate(**options)
         pd.testing.assert_frame_equal(pd.read_csv(out / "synthetic_1.csv"), made, check_dtype=False)
         manifest = json.loads((out / "manifest.json").read_text())
         assert manifest["rows"] == len(made)
