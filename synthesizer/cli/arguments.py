@@ -98,7 +98,7 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 FOR_CHECKS = ("limits", "data", "variables", "panel", "seed", "workers")
 """Keys of a configuration that `check` accepts, in addition to ``checks``."""
 
-PATHS = ("data.path", "output.directory", "random_key.from")
+PATHS = ("data.path", "conditions.given", "output.directory", "random_key.from")
 """Keys with paths; on the command line these are relative to the working directory."""
 
 Settings = Annotated[

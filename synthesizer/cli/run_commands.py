@@ -246,6 +246,16 @@ def generate(
     model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
     m: Annotated[int, option("Number of datasets.", "-m")] = 1,
     rows: Annotated[int | None, option("Rows of each dataset; as in the data by default.")] = None,
+    given: Annotated[
+        Path | None, option("Table with one row a record; values of empty cells are drawn.")
+    ] = None,
+    where: Annotated[
+        Text, option("Condition of every record, such as \"sex == 'f' and age >= 80\".")
+    ] = None,
+    margins: Annotated[
+        list[Path] | None,
+        option("Table with columns of variables, and count or share; may be repeated."),
+    ] = None,
     seed: Annotated[int | None, option("Seed; that of the fit by default.")] = None,
     out: Annotated[Path, option("Output directory.", "--out", "-o")] = Path("synthetic"),
     workers: Workers = None,
@@ -263,7 +273,7 @@ def generate(
     with progress(quiet=quiet) as listener:
         paths = generation.generate(
             loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
-            listener=listener,
+            listener=listener, given=given, where=where, margins=margins or (),
         )  # fmt: skip
     if not quiet:
         is_fitted = loaded.path is not None

@@ -824,7 +824,7 @@ class _ChainConfig(Part):
         return self.method if isinstance(self.method, dict) else {}
 
 
-_FURTHER = ("data", "output", "registry", "infer_missing", "self", "extensions")
+_FURTHER = ("data", "output", "conditions", "registry", "infer_missing", "self", "extensions")
 """Keys of a whole run, and parameters of `Synthesizer`."""
 if TYPE_CHECKING:
 
@@ -842,6 +842,20 @@ else:
     ChainConfig = _extended("ChainConfig", _ChainConfig, "", _of_extensions, *_FURTHER)
 
 
+class ConditionsConfig(Part):
+    """Conditions that every record satisfies."""
+
+    given: Path | None = Field(
+        None,
+        description="table with one row a record (person of a panel); values of empty cells are "
+        "drawn; rows: as many by default",
+    )
+    where: str | None = Field(None, description="condition of every record (first row of a person)")
+    margins: tuple[Path, ...] = Field(
+        (), description="tables with columns of variables, and count or share"
+    )
+
+
 class Config(ChainConfig):
     """A whole run: the chain, its data and its output.
 
@@ -853,4 +867,7 @@ class Config(ChainConfig):
     """
 
     data: DataConfig
+    conditions: ConditionsConfig | None = Field(
+        None, description="conditions that the records of every dataset satisfy"
+    )
     output: OutputConfig = Field(default_factory=OutputConfig)

@@ -470,6 +470,8 @@ def _resolved(config: Config, base: Path) -> Config:
     if isinstance(key, KeyConfig):
         key = KeyConfig(manifest=_joined(base, key.manifest))
     changes: dict[str, Any] = {"data": data, "output": output}
+    if config.conditions is not None:
+        changes["conditions"] = _with_paths(config.conditions, base)
     written = ((n, one) for n, one in config.sections.items() if n in Config.model_fields)
     changes |= {name: _with_paths(options, base) for name, options in written}
     # absent keys stay unset, so that a manifest contains no defaults

@@ -86,6 +86,32 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     return Table(columns, raw.n_rows).select(schema.names)
 
 
+def encode_filled(texts: Texts, variable: Variable) -> tuple[Column, BoolArray]:
+    """Return a column in the codes of a variable, and which of its cells are filled, shape (n,).
+
+    Empty cells have zeros. Raises DataError for levels, texts and decimals without a code.
+    """
+    empty = texts.among([text for text in ("", texts.null) if text is not None])
+    try:
+        wider = _extended(texts, variable, 0)
+        new = texts.among(wider.levels[len(variable.levels) :])
+        if new.any():
+            raise ValueError(f"has no such level in {texts.where(new)}; write levels of the data")
+        column = _column(texts, wider)
+    except ValueError as error:
+        raise DataError(f"column {texts.name!r} {error}") from None
+    filled = ~empty[texts.codes]
+    data, states = np.where(filled, column.data, 0), np.where(filled, column.missing_state(), 0)
+    if variable.is_coded:
+        return Column(variable, data.astype(np.int32)), filled
+    if (
+        variable.decimals is not None
+        and (np.round(data, variable.decimals) != data)[states == 0].any()
+    ):
+        raise DataError(f"column {texts.name!r} has more decimals than the data; round its numbers")
+    return Column(variable, data, states.astype(np.int8) if variable.missing else None), filled
+
+
 def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
     """Return a variable with the new levels and missing codes of the texts appended."""
     storage = dict(variable.storage)

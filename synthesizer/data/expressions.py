@@ -291,7 +291,19 @@ class Expression:
         >>> Expression.parse("(x>0.50) and `a` in (2,1)").canonical
         'a in [1, 2] and x > 0.5'
         """
-        return ast.unparse(_Speller().visit(copy.deepcopy(self._tree)))
+        return _spelt(self._tree)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The conditions that ``and`` joins, or the expression itself.
+
+        Examples
+        --------
+        >>> [part.text for part in Expression.parse("sex == 'f' and age>80").parts]
+        ["sex == 'f'", 'age > 80']
+        """
+        nodes = _joined_by(self._tree, ast.And())
+        return tuple(Expression.parse(_spelt(node)) for node in nodes) or (self,)
 
     @property
     def inequalities(self) -> tuple[tuple[str, str, str], ...]:
@@ -382,6 +394,10 @@ class Expression:
 
 
 as_text(Expression, lambda expression: expression.text, Expression.parse)
+
+
+def _spelt(tree: ast.expr) -> str:
+    return ast.unparse(_Speller().visit(copy.deepcopy(tree)))
 
 
 class _Speller(ast.NodeTransformer):

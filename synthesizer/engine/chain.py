@@ -331,16 +331,31 @@ class FittedChain(Source):
 
         Only for chains without strata; the missing variables must come last in the order.
         """
-        steps = [s for s in self.strata[0].replicates[0] if s.variable.name not in table]
-        blocks = self._blocks([table.n_rows])
+        return self._finished(self._continued(table, seed, 0, n_jobs), seed, 0)
+
+    def assembled(self, table: Table, seed: Seed, dataset: int, n_jobs: int | None) -> Table:
+        """Return a dataset from units with the first variables of the order, in their order.
+
+        Only for chains without strata.
+        """
+        table = self._continued(table, seed, dataset, n_jobs)
+        return self._finished(self.frame.finished(table, self.schema), seed, dataset)
+
+    def steps_of(self, dataset: int) -> tuple[FittedStep, ...]:
+        """Return the steps of a dataset in the first stratum."""
+        return self.strata[0].replicates[dataset if self.proper else 0]
+
+    def _continued(self, table: Table, seed: Seed, dataset: int, n_jobs: int | None) -> Table:
+        steps = [s for s in self.steps_of(dataset) if s.variable.name not in table]
+        blocks = self._blocks([table.n_units])
         tasks = (
             delayed(draw_block)(
-                steps, self.rules, self.forbids, seed, (0, *block), self.frame,
-                table.take(np.arange(*block[1:])),
+                steps, self.rules, self.forbids, seed, (dataset, *block), self.frame,
+                table.take_units(np.arange(*block[1:])),
             )
             for block in blocks
         )  # fmt: skip
-        return self._finished(Table.concatenate(parallel(n_jobs, tasks, None)), seed, 0)
+        return type(table).concatenate(parallel(n_jobs, tasks, None))
 
     def _finished(self, table: Table, seed: Seed, dataset: int) -> Table:
         for finisher in self.finishers:

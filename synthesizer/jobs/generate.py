@@ -11,8 +11,18 @@ from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.workers import Listener, Phases, silent, worker_problems
+from synthesizer.engine.condition_tables import AnyTable, Drawable, read_conditions
+from synthesizer.engine.conditions import ConditionedChain
 from synthesizer.engine.saved import SavedModel
-from synthesizer.jobs.manifest import FormulaCells, file_entry, now, write_dataset, write_json
+from synthesizer.engine.source import Source
+from synthesizer.jobs.manifest import (
+    FormulaCells,
+    conditions_entry,
+    file_entry,
+    now,
+    write_dataset,
+    write_json,
+)
 from synthesizer.measures.figure import plain
 from synthesizer.report.record import PublicConfig
 
@@ -28,6 +38,9 @@ def generate(
     overwrite: bool = False,
     workers: int | None = None,
     listener: Listener = silent,
+    given: AnyTable | None = None,
+    where: str | None = None,
+    margins: Sequence[AnyTable] = (),
 ) -> tuple[Path, ...]:
     """Write datasets drawn from a saved model; the confidential data are not needed.
 
@@ -47,6 +60,13 @@ def generate(
         Workers of joblib; all cores by default.
     listener : Listener, optional
         Receives the progress.
+    given : path or DataFrame, optional
+        One row a wanted record (person of a panel); values of empty cells are drawn. By default a
+        dataset has as many rows; with more ``rows``, they are taken in turn.
+    where : str, optional
+        Condition that every record (first row of a person) satisfies.
+    margins : sequence of path or DataFrame, optional
+        Tables with columns of variables, and ``count`` or ``share``.
 
     Returns
     -------
@@ -57,6 +77,8 @@ def generate(
     ------
     ConfigError
         With all problems of the arguments.
+    ModelError
+        If too few candidates of the model satisfy a condition.
 
     Examples
     --------
@@ -69,8 +91,14 @@ def generate(
     ...     paths = generate(model, Path(folder, "made"), m=2, rows=10, seed=3, workers=1)
     >>> [path.name for path in paths]
     ['synthetic_1.csv', 'synthetic_2.csv']
+    >>> with TemporaryDirectory() as folder:
+    ...     made = generate(model, f"{folder}/made", rows=9, where="sex == 'f'", seed=3, workers=1)
+    ...     pd.read_csv(made[0])["sex"].unique().tolist()
+    ['f']
     """
-    problems = Problems(model.chain.request_problems(m, rows))
+    problems = Problems()
+    source = problems.attempt(conditioned, model, given, where, margins) or model.chain
+    problems += source.request_problems(m, rows)
     if model.after.drop_uniques:
         problems.append(NOT_DROPPED)
     problems += worker_problems(workers)
@@ -82,9 +110,9 @@ def generate(
     with new_directory(directory, overwrite=overwrite) as work, model.guarded():
         safe = PublicConfig.model_validate(model.origin["config"]).output.spreadsheet_safe
         names, formulas = [], FormulaCells(safe=safe)
-        blocks = model.chain.count_blocks(m, rows)
+        blocks = source.count_blocks(m, rows)
         with phases.phase("generate and write", blocks) as advance:
-            tables = model.chain.generate(
+            tables = source.generate(
                 draws, m=m, rows=rows, n_jobs=-1 if workers is None else workers, progress=advance
             )
             for number, table in enumerate(tables, 1):
@@ -94,9 +122,27 @@ def generate(
                 names.append(name)
                 formulas.add(written, name)
         write_manifest(
-            work, model, names, seed=draws, rows=rows, seconds=phases.seconds, notes=formulas.notes
-        )
+            work, model, names, seed=draws, rows=rows, seconds=phases.seconds, notes=formulas.notes,
+            source=source,
+        )  # fmt: skip
     return tuple(directory / name for name in names)
+
+
+def conditioned(
+    model: SavedModel, given: AnyTable | None, where: str | None, margins: Sequence[AnyTable]
+) -> Source:
+    """Return the chain of a model, whose datasets satisfy the conditions if there are any.
+
+    Raises
+    ------
+    ConfigError
+        With all problems of the conditions.
+    """
+    if given is None and where is None and not margins:
+        return model.chain
+    chain, after = Drawable.of_chain(model.chain), model.after
+    conditions = read_conditions(chain, given=given, where=where, margins=margins, after=after)
+    return ConditionedChain.of(model.chain, conditions)
 
 
 def write_manifest(
@@ -108,17 +154,20 @@ def write_manifest(
     rows: int | None,
     seconds: Mapping[str, float],
     notes: Sequence[str] = (),
+    source: Source | None = None,
 ) -> None:
     """Write the manifest of datasets drawn from a saved model."""
+    drawn = model.chain if source is None else source
     manifest = dict(model.origin) | {
         "created": now(),
         "seed": seed.entropy,
         "random_key": seed.recorded_key,
         "seed_of_fit": model.seed.entropy,
         "m": len(names),
-        "rows": model.chain.n_units if rows is None else rows,
+        "rows": drawn.n_units if rows is None else rows,
         "seconds": dict(seconds),
         "notes": [*model.origin["notes"], *notes],
         "files": [plain(file_entry(work / name)) for name in names],
     }
+    manifest |= conditions_entry(drawn, model.origin.get("after", ()))
     write_json(work / "manifest.json", manifest)

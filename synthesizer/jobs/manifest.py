@@ -27,6 +27,7 @@ from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsh
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.workers import Phases
 from synthesizer.data.writing import Format, suffix, write
+from synthesizer.engine.conditions import ConditionedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Source
 from synthesizer.models.base import ConditionalModel
@@ -115,7 +116,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
     labellings = layout.labellings
-    return Manifest(
+    manifest = Manifest(
         created=now(),
         config=plan.settings,
         config_sha256=hashlib.sha256(settings.encode()).hexdigest(),
@@ -163,6 +164,16 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         plugins=plan.registry.plugins,
         packages={name: version(name) for name in PACKAGES},
     )
+    return manifest.model_copy(update=conditions_entry(source, manifest.after))
+
+
+def conditions_entry(source: Source, after: Sequence[str]) -> dict[str, Any]:
+    """Return the conditions for a manifest, with the steps after synthesis; empty without."""
+    if not isinstance(source, ConditionedChain):
+        return {}
+    conditions = source.conditions
+    entry = {"tables": conditions.origins, "rows": conditions.n_rows, "datasets": source.counted}
+    return {"conditions": entry, "after": (*conditions.sentences, *after)}
 
 
 ONE_OF_SEVERAL = (

@@ -36,6 +36,8 @@ from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.data.workers import Phases
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
+from synthesizer.engine.condition_tables import AnyTable
+from synthesizer.engine.conditions import ConditionedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
@@ -61,7 +63,11 @@ machine, or imported code."""
 _NO_ORIGINAL = "checks need the original: load(path, original=frame)"
 
 
-_ELSEWHERE = {"data": "hand the frame to fit(frame)", "output": "generate() returns the frames"}
+_ELSEWHERE = {
+    "data": "hand the frame to fit(frame)",
+    "output": "generate() returns the frames",
+    "conditions": "hand them to generate(given=..., where=..., margins=...)",
+}
 
 
 def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
@@ -317,7 +323,14 @@ class Synthesizer:
 
     @public
     def generate(
-        self, m: int | None = None, *, rows: int | None = None, seed: AnySeed | None = None
+        self,
+        m: int | None = None,
+        *,
+        rows: int | None = None,
+        seed: AnySeed | None = None,
+        given: AnyTable | None = None,
+        where: str | None = None,
+        margins: Sequence[AnyTable] = (),
     ) -> list[Any]:
         """Draw synthetic frames, and check them if there are ``limits``.
 
@@ -330,6 +343,12 @@ class Synthesizer:
             frame.
         seed : int or Seed, optional
             Seed of the draws; by default that of the fit. A number is used with the key of the fit.
+        given : DataFrame or path, optional
+            One row a wanted record (person of a panel); values of empty cells are drawn.
+        where : str, optional
+            Condition that every record (first row of a person) satisfies.
+        margins : sequence of DataFrame or path, optional
+            Tables with columns of variables, and ``count`` or ``share``.
 
         Returns
         -------
@@ -339,14 +358,18 @@ class Synthesizer:
         Raises
         ------
         ModelError
-            Before `fit`, or if ``rows`` is not that of a partial synthesis.
+            Before `fit`, if ``rows`` is not that of a partial synthesis, or if too few candidates
+            of the model satisfy a condition.
+        ConfigError
+            With all problems of the conditions.
 
         Warns
         -----
         UserWarning
-            If a figure is above its limit (see `exceeded`), or after an interrupt.
+            If a figure is above its limit (see `exceeded`), after an interrupt, or if few records
+            of the confidential frame satisfy a condition.
         """
-        fitted, config = self._sure, self.config
+        fitted, config = self._sure.under(given, where, margins), self.config
         m = config.m if m is None else m
         rows = config.rows if rows is None else rows
         draws = fitted.seed.instead(seed)
@@ -593,6 +616,22 @@ class _Fitted:
         data, registry = self.plan.data, self.plan.registry
         return replace(self, plan=make_plan(config, data, registry, seed=self.seed))
 
+    def under(self, given: AnyTable | None, where: str | None, margins: Sequence[AnyTable]) -> Self:
+        """Return the fit with frames that satisfy conditions, if there are any."""
+        if given is None and where is None and not margins:
+            return self
+        from synthesizer.jobs.generate import conditioned
+        from synthesizer.plan.steps_after import rare_conditions
+
+        if self.model is None:
+            raise ModelError("conditions: an extension makes whole frames; remove one of the two")
+        source = conditioned(self.model, given, where, margins)
+        if self.plan is not None and isinstance(source, ConditionedChain):
+            data = self.plan.spec.frame.completed(self.plan.table)
+            for text in rare_conditions(source.conditions, data, self.arrangement.unit):
+                warnings.warn(text, stacklevel=4)
+        return replace(self, source=source)
+
     def against(
         self, original: pd.DataFrame | RawTable, config: ChainConfig, registry: Registry
     ) -> Self:
@@ -671,6 +710,7 @@ class _Generated:
 
     def of(self, fitted: _Fitted) -> _Generated:
         """Return the same results with the checks of another fit."""
+        fitted = replace(fitted, source=self.fitted.source)
         return _Generated(fitted, self.seed, self.tables, m=self.m, rows=self.rows)
 
     @cached_property

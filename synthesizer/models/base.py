@@ -72,6 +72,13 @@ class FittedModel(ABC):
         """
         return None
 
+    def log_density(self, predictors: Table, target: Column) -> FloatArray | None:
+        """Return the log-likelihood of the values up to a constant for equal values, shape (n,).
+
+        It weighs rows with different predictors. None if it cannot be computed.
+        """
+        return self.log_likelihood(predictors, target)
+
     def chances(self, predictors: Table, *, steps: int) -> Chances | None:
         """Return the probability of each code in each row, as `sample_wider` draws them.
 

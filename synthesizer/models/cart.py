@@ -106,6 +106,15 @@ class FittedCart(FittedNeighbourhoods):
         target = target if self.line is None else self.line.rest(predictors, target)
         return self.leaves.log_likelihood(matrix, predictors, target)
 
+    def log_density(self, predictors: Table, target: Column) -> FloatArray | None:
+        """Return that of the class per unit of a line's residuals; see `FittedModel`."""
+        out = self.log_likelihood(predictors, target)
+        if out is None or self.line is None or isinstance(self.leaves, trees.Leaves):
+            return out
+        if self.lacking is not None and not self.line.is_in(predictors).all():
+            return None
+        return out - self.leaves.log_widths(self.line.rest(predictors, target))
+
 
 @options
 class Cart(trees.TreeOptions):

@@ -267,22 +267,25 @@ class FittedStep:
             return None
         return self.value_model.chances(predictors, steps=widen)
 
-    def log_likelihood(self, table: Table) -> FloatArray | None:
+    def log_likelihood(self, table: Table, *, density: bool = False) -> FloatArray | None:
         """Return the log-probability of the variable in each row, shape (n,); see `FittedModel`.
 
-        None if a model cannot compute it, and if the variable was not fitted.
+        None if a model cannot compute it, and if the variable was not fitted. With ``density``
+        see `FittedModel.log_density`.
         """
         if self.copied_column is not None or self.value_model is None:
             return None
+        model = self.value_model
+        likelihood = model.log_density if density else model.log_likelihood
         predictors, target = table.select(self.predictors), table[self.variable.name]
         if self.state_model is None:
-            return self.value_model.log_likelihood(predictors, target)
+            return likelihood(predictors, target)
         codes = target.missing_state().astype(np.int32)
         states = Column(state_variable(target.variable), codes)
         missing = self.state_model.log_likelihood(predictors, states)
         observed = np.flatnonzero(target.is_observed)
         values = Column(target.variable.observed(), target.data[observed])
-        value = self.value_model.log_likelihood(predictors.take(observed), values)
+        value = likelihood(predictors.take(observed), values)
         if missing is None or value is None:
             return None
         out = missing.copy()

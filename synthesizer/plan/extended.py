@@ -118,6 +118,12 @@ class Planned:
         """Return the input of the fit, perhaps with other records in place of the confidential."""
         return fitting
 
+    @property
+    def draws(self) -> bool:
+        """Whether it draws or writes datasets in its own way, without conditions."""
+        hooks = ("source", "work", "write")
+        return any(getattr(type(self), hook) is not getattr(Planned, hook) for hook in hooks)
+
     def source(self, fitting: Fitting) -> Source:
         """Return the source of the datasets."""
         return fitting.chain()

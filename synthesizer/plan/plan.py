@@ -31,6 +31,7 @@ from synthesizer.data.sources import WholeSource, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FitStore, FittedChain
+from synthesizer.engine.conditions import ConditionedChain, Conditions, under
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import Source
@@ -61,7 +62,7 @@ from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rule
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.seeds import key_in_words, plan_seed
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
-from synthesizer.plan.steps_after import plan_after
+from synthesizer.plan.steps_after import plan_after, plan_conditions
 
 GENERATE = "generate and write"
 """Name of the phase in which datasets are drawn."""
@@ -112,6 +113,8 @@ class Plan:
     """Variables whose levels are a public code list."""
     after: After = field(default_factory=After)
     """Changes to every dataset before its checks."""
+    conditions: Conditions | None = None
+    """Conditions that the records of every dataset satisfy."""
     output: OutputConfig = field(default_factory=OutputConfig)
     """Directory, format and documents of the output."""
     notes: tuple[str, ...] = ()
@@ -220,7 +223,7 @@ class Plan:
             fitting = self._fitting(
                 self.table, seed, self.m, progress=advance, announce=announce, store=store
             )
-            return self.making.source(fitting)
+            return under(self.making.source(fitting), self.conditions)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Return the fitted chain, which can be saved.
@@ -253,7 +256,9 @@ class Plan:
         with self._keeping_rules(half):
             modelled = half.panel if isinstance(half, View) else half
             plan = replace(self, spec=self.spec.relearnt(modelled, inner))
-            again = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
+            made = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
+            conditions = source.conditions if isinstance(source, ConditionedChain) else None
+            again = under(made, conditions)
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
@@ -272,7 +277,9 @@ class Plan:
         rows = self.rows
         if again.has_fixed_rows or self.whole is not None:
             rows = None
-        elif rows is not None:  # a release of the same relative size
+        elif rows is not None and not isinstance(
+            again, ConditionedChain
+        ):  # a release of the same relative size
             rows = max(1, round(rows * half.n_units / self.table.n_units))
         with self._keeping_rules(half):
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)
@@ -441,6 +448,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     extended = findings.add(
         plan_extensions(context, chain, scenarios, is_sound=not findings.problems)
     )
+    conditions = findings.add(plan_conditions(context, chain, after, extended))
     findings.notes += _few_units(context, steps)
     findings.problems.settle(ConfigError)
     return Plan(
@@ -467,6 +475,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         design=config.design,
         public=config.public_variables,
         after=after,
+        conditions=conditions,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(findings.notes),
         relations=relations,

@@ -1,4 +1,4 @@
-"""Plan the changes to datasets under ``after``."""
+"""Plan the changes to datasets under ``after``, and their ``conditions``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig, Config
 from synthesizer.data.after import NO_CURE, After, blank_code
 from synthesizer.data.errors import listed
 from synthesizer.data.expressions import Expression
-from synthesizer.data.table import Kind, Variable
+from synthesizer.data.panel.arrangement import FEW_PERSONS, NO_RELEASE, RARE_PERIOD
+from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.values import rounded
+from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.condition_tables import Drawable, read_conditions
+from synthesizer.engine.conditions import Conditions
 from synthesizer.plan.context import Context
+from synthesizer.plan.extended import Planned
 from synthesizer.plan.findings import Draft, Findings, note, problem
 
 
@@ -42,6 +47,34 @@ def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> D
         label=after.label,
     )
     return findings.of(made)
+
+
+def plan_conditions(
+    context: Context, chain: ChainSpec, after: After, extended: Mapping[str, Planned]
+) -> Draft[Conditions | None]:
+    """Return the conditions of every dataset, with a note on those of few persons."""
+    options = context.config.conditions if isinstance(context.config, Config) else None
+    if options is None:
+        return Draft(None)
+    findings, made = Findings(), Conditions()
+    findings.problems += (
+        problem("conditions_beside", key=key) for key, one in extended.items() if one.draws
+    )
+    with findings.problems.gathered():
+        drawable = Drawable.of_spec(chain, context.completed.schema)
+        made = read_conditions(drawable, after=after, **dict(options))
+        findings.notes += rare_conditions(made, context.completed, context.arrangement.unit)
+    return findings.of(made)
+
+
+def rare_conditions(conditions: Conditions, data: Table, unit: str) -> Iterator[str]:
+    """Yield a note on conditions that few units of the data satisfy."""
+    held = conditions.persons(data)
+    bands = [int((held < most).sum()) for most in (1, RARE_PERIOD, FEW_PERSONS)]
+    if bands[-1]:
+        none, few, rare = bands[0], bands[1] - bands[0], bands[2] - bands[1]
+        facts = {"none": none, "few": few, "rare": rare, "units": f"{unit}s"}
+        yield note("rare_conditions", total=bands[-1], of=len(held), **facts, end=NO_RELEASE)
 
 
 def _columns(context: Context, names: Iterable[str]) -> tuple[str, ...]:

@@ -312,6 +312,8 @@ class Manifest(Result):
     """SHA-256 of datasets of another run inside those of this run."""
     after: tuple[str, ...] = ()
     """Steps on each dataset after synthesis, before checks and output."""
+    conditions: Mapping[str, Any] = Field(default_factory=dict)
+    """Tables and rows of conditions, and numbers of candidates of each dataset."""
     relations: tuple[str, ...] = ()
     """Relations of all rows that synthetic rows keep."""
     differences: tuple[str, ...] = ()

@@ -18,7 +18,8 @@
 #'   column), or a named vector or list of models of some columns.
 #' @param ... Any other key of the configuration, with `.` or `_` in its name: `rows`, `keep`,
 #'   `strata`, `rules`, `forbid`, `models`, `cart.min_leaf`, `checks`, `limits`, and the names of
-#'   synthpop such as `k` and `cont.na`. Maps of the YAML are named lists. Paths are absolute.
+#'   synthpop such as `k` and `cont.na`; `conditions = list(given = , where = , margins = )`, with
+#'   data frames or paths, whose NA are drawn. Maps of the YAML are named lists. Paths are absolute.
 #' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
 #' @param variables Named list of kinds and missing codes of columns, such as
 #'   `list(age = list(kind = "numeric", missing = -8))`.
@@ -78,10 +79,30 @@ written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence =
     dropped_nulls(known$given),
     known$further
   )
+  content$conditions <- written_conditions(known$further$conditions, folder)
   content$variables <- known$variables
   if (!length(content$variables)) content$variables <- NULL
   list(file = write_private(yaml_text(content), file.path(folder, "run.yaml")),
        forms = source$forms)
+}
+
+# Conditions with data frames as files: NA is a cell to draw. Paths are absolute.
+written_conditions <- function(conditions, folder) {
+  file_of <- function(table, name) {
+    if (!is.data.frame(table)) return(absolute_path(table))
+    path <- file.path(folder, paste0(name, ".csv"))
+    write_private(character(), path)
+    utils::write.csv(table, path, row.names = FALSE, na = "", fileEncoding = "UTF-8")
+    path
+  }
+  margins <- conditions$margins
+  if (is.data.frame(margins)) margins <- list(margins)
+  if (length(margins)) {
+    names <- paste0("margins_", seq_along(margins))
+    conditions$margins <- unname(Map(file_of, margins, names))
+  }
+  if (!is.null(conditions$given)) conditions$given <- file_of(conditions$given, "given")
+  conditions
 }
 
 #' Run a configuration

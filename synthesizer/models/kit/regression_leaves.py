@@ -266,6 +266,20 @@ class RegressionLeaves:
             out[self.classes.spikes[labels] != target.data] = -np.inf
         return np.asarray(np.maximum(out, np.log(MIN_P)))
 
+    def log_widths(self, target: Column) -> FloatArray:
+        """Return the logarithm of the width of each number's class.
+
+        It is infinite for numbers that are beyond all others by more than the width of their class.
+        """
+        values = np.asarray(target.data, dtype=np.float64)
+        classes = self.classes
+        low, high = classes.ranges(classes.classify(values))
+        ends = classes.ranges(np.arange(classes.n_classes))
+        decimals = target.variable.decimals
+        width = np.maximum(high - low, MIN_P if decimals is None else 10.0**-decimals)
+        outside = (values < ends[0].min() - width) | (values > ends[1].max() + width)
+        return np.asarray(np.where(outside, np.inf, np.log(width)))
+
     def _scores(
         self,
         predictors: Table,

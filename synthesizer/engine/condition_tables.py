@@ -1,0 +1,211 @@
+"""Conditions as written, in tables and expressions, read in the codes of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from synthesizer.data.after import After
+from synthesizer.data.encoding import encode_filled
+from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean, listed
+from synthesizer.data.expressions import Expression
+from synthesizer.data.sources import RawTable, from_frame, read_path
+from synthesizer.data.table import BoolArray, Column, Kind, Schema, Table
+from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.conditions import Conditions, Given, Margin, positions
+from synthesizer.models.fixed import FittedDerived
+
+AnyTable: TypeAlias = str | Path | pd.DataFrame | RawTable
+"""A table of conditions: a file, a frame, or a result of `from_arrow`."""
+NOTHING_AFTER: Final = After()
+COUNT, SHARE = "count", "share"
+"""Columns of margins with the wanted numbers."""
+MAX_OFF_SHARE = 0.005
+"""Rounding error of shares, and of common margins of two tables as a share of all rows."""
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """The variables of a chain that conditions may name."""
+
+    schema: Schema
+    """All variables of the data."""
+    names: AbstractSet[str]
+    """Variables that the chain draws, or that follow from careers."""
+    computed: Mapping[str, tuple[str, ...]]
+    """Inputs of computed variables."""
+    keeps: bool
+    """Whether variables are copied row by row."""
+    has_strata: bool
+
+    @classmethod
+    def of_chain(cls, chain: FittedChain) -> Self:
+        """Return the variables of a fitted chain."""
+        steps = chain.steps_of(0)
+        derived = (step for step in steps if isinstance(step.value_model, FittedDerived))
+        computed = {step.variable.name: step.predictors for step in derived}
+        names, has_strata = positions(chain, steps).keys(), len(chain.strata) > 1
+        return cls(chain.schema, names, computed, chain.has_fixed_rows, has_strata)
+
+    @classmethod
+    def of_spec(cls, spec: ChainSpec, schema: Schema) -> Self:
+        """Return the variables of a chain before its fit."""
+        can = {step: step.model.abilities for step in spec.steps}
+        computed = {step.variable: step.predictors for step in can if can[step].deterministic}
+        keeps = any(abilities.copies_rows for abilities in can.values())
+        names = {*spec.order, *spec.frame.derived}
+        return cls(schema, names, computed, keeps, bool(spec.strata))
+
+    @property
+    def known(self) -> Schema:
+        """The variables that may have conditions."""
+        drawn = (v for v in self.schema if v.name in self.names and v.kind is not Kind.ID)
+        return Schema(tuple(drawn))
+
+
+def read_conditions(
+    chain: Drawable,
+    *,
+    given: AnyTable | None = None,
+    where: str | None = None,
+    margins: Sequence[AnyTable] = (),
+    after: After = NOTHING_AFTER,
+) -> Conditions:
+    """Return conditions in the codes of a chain.
+
+    Parameters
+    ----------
+    chain : Drawable
+        The variables that conditions may name.
+    given : path or DataFrame, optional
+        One row a wanted record (person of a panel); values of empty cells are drawn.
+    where : str, optional
+        Condition of the expression language that every record (first row of a person) satisfies.
+    margins : sequence of path or DataFrame
+        Tables with columns of variables, and ``count`` or ``share``.
+    after : After, optional
+        Changes to every dataset, which must not concern the conditions.
+
+    Raises
+    ------
+    ConfigError
+        With all problems.
+    """
+    there, made = {"keep": chain.keeps, "strata": chain.has_strata}, Conditions()
+    words = "conditions: not possible with {}; fit without it"
+    problems = Problems(words.format(key) for key in there if there[key])
+    if given is not None and margins:
+        problems.append("margins: cannot be combined with given, which fixes every row; remove one")
+    if where is not None:
+        with problems.gathered("where"):
+            made = replace(made, where=_expression(where, chain.known))
+    if given is not None:
+        with problems.gathered("given"):
+            raw = _raw(given, "frame")
+            made = replace(made, given=_given(raw, chain), origins=(raw.origin,))
+    for number, table in enumerate(margins, start=1):
+        with problems.gathered("margins"):
+            margin = _margin(raw := _raw(table, f"frame {number}"), chain)
+            origins = (*made.origins, raw.origin)
+            made = replace(made, margins=(*made.margins, margin), origins=origins)
+    problems += _contradictions(made.margins)
+    if changed := sorted(made.names & {*after.numeric, *after.blank}):
+        problems.append(f"conditions: {listed(changed)} is changed under 'after'; remove one")
+    problems.settle(ConfigError)
+    return made
+
+
+def _raw(source: AnyTable, name: str) -> RawTable:
+    """Return a table as read; ``name`` is that of a frame in messages."""
+    if isinstance(source, str | Path):
+        return read_path(source, min_rows=1)
+    return replace(from_frame(source, min_rows=1), origin=name)
+
+
+def _expression(text: str, known: Schema) -> Expression:
+    expression = Expression.parse(text)
+    if faults := expression.problems(known, condition=True):
+        raise DataError(faults)
+    return expression
+
+
+def _given(raw: RawTable, chain: Drawable) -> Given:
+    """Return the wanted records of a table."""
+    problems = Problems(
+        f"{raw.origin}: column {name!r} is computed; fill {listed(chain.computed[name])} instead"
+        for name in raw.names
+        if name in chain.computed
+    )
+    names = [name for name in raw.names if name not in chain.computed]
+    table, filled = _encoded(raw, names, chain.known, problems)
+    if not problems and not any(mask.any() for mask in filled.values()):
+        problems.append(f"{raw.origin}: no cell is filled; fill the cells that are given")
+    problems.settle(DataError)
+    return Given(table=table, filled=filled)
+
+
+def _margin(raw: RawTable, chain: Drawable) -> Margin:
+    """Return the wanted margins of a table."""
+    problems, where = Problems(), raw.origin
+    names = [name for name in raw.names if name not in (COUNT, SHARE)]
+    table, filled = _encoded(raw, names, chain.known, problems)
+    if len(names) != len(raw.names) - 1 or not names:
+        problems.append(f"{where}: needs columns of variables, and one column count or share")
+        raise DataError(problems)
+    if not all(mask.all() for mask in filled.values()):
+        problems.append(f"{where}: a cell of a variable is empty; fill it")
+    numbers = COUNT if COUNT in raw.names else SHARE
+    column = raw.arrow.column(raw.names.index(numbers)).to_pandas()
+    values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+    total = float(values.sum())
+    if not (values >= 0).all() or not 0 < total < np.inf:
+        problems.append(f"{where}: {numbers} must be numbers from 0, some above 0")
+    elif numbers == SHARE and abs(total - 1) > MAX_OFF_SHARE:
+        problems.append(f"{where}: shares sum to {total:g}, not to 1; correct them")
+    margin = Margin(table, values / total, total if numbers == COUNT else None, where)
+    if len(np.unique(margin.cell_of(table))) < table.n_rows:
+        problems.append(f"{where}: a combination is there twice; keep one row of it")
+    problems.settle(DataError)
+    return margin
+
+
+def _encoded(
+    raw: RawTable, names: Sequence[str], known: Schema, problems: Problems
+) -> tuple[Table, Mapping[str, BoolArray]]:
+    """Return columns in the codes of a schema, and which of their cells are filled."""
+    columns, filled = list[Column](), {}
+    for texts in (texts for texts in raw.texts if texts.name in names):
+        with problems.gathered(raw.origin):
+            if texts.name not in known:
+                hint = did_you_mean(texts.name, known.names, "leave it out")
+                raise DataError(f"column {texts.name!r} is not drawn by the model; {hint}")
+            column, filled[texts.name] = encode_filled(texts, known[texts.name])
+            columns.append(column)
+    return Table(columns, raw.n_rows), filled
+
+
+def _contradictions(margins: Sequence[Margin]) -> list[str]:
+    """Return differences between totals, and between common margins, of tables."""
+    totals = {margin.total: margin.origin for margin in margins if margin.total is not None}
+    problems = []
+    if len(totals) > 1:
+        parts = listed([f"{total:,.10g} ({origin})" for total, origin in totals.items()])
+        problems.append(f"margins: totals of counts differ: {parts}; make them equal")
+    for one, other in combinations(margins, 2):
+        common = [name for name in one.cells.names if name in other.cells]
+        both = Table.concatenate([margin.cells.select(common) for margin in (one, other)])
+        shares = np.concatenate([one.shares, -other.shares])
+        off = replace(one, cells=both, shares=shares).largest_sum()
+        if common and off > MAX_OFF_SHARE:
+            problems.append(
+                f"margins: {one.origin} and {other.origin} differ by up to {100 * off:.1f} % of "
+                f"all rows in {listed(common)}; make these sums equal"
+            )
+    return problems
