@@ -384,11 +384,11 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
     source = _encoded(raw, declared, config)
     if source.problems or any(c.name not in configured for c in torn_ids(source.table, config)):
         with suppress(DataError):  # of declared columns: reported with all other problems
-            source = _readable(raw, declared, config)
+            source = readable(raw, declared, config)
     return _blankable(_without_rare(source, config), config)
 
 
-def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
+def readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
     """Return an encoded source without columns that have no role, as `init` does, with notes.
 
     Columns that the configuration declares are not left out.
