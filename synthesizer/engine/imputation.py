@@ -31,7 +31,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.fixed import Derived, agreement
 from synthesizer.models.step import Forbid, Rule, Step, Zero, error_context, rows_outside_rules
 
-ROUNDS = 8
+ROUNDS = 5
 """Rounds after the first one."""
 _UNGUARDED = {"min_holders": 0, "even": False, "balanced": False, "proper": False}
 """Options of models without protection, with independent draws; the bootstrap makes them proper."""
