@@ -422,20 +422,20 @@ def skips(table: Table) -> Iterator[Relation]:
     }
     for column in table.columns if table.n_rows else ():
         for state, value in enumerate(column.variable.missing, 1):
-            blank, asked = column.missing_state() == state, np.ones(table.n_rows, dtype=bool)
-            while (blank & asked).any():
-                found = [
-                    (int(np.isin(gate.data[asked], codes).sum()), name, codes)
+            blank, rest = column.missing_state() == state, np.ones(table.n_rows, dtype=bool)
+            while (blank & rest).any():
+                gates_of = [
+                    (int(np.isin(gate.data[rest], codes).sum()), name, codes)
                     for name, gate in gates.items()
                     if name != column.name
-                    and len(codes := _always_blank(gate.take(asked), blank[asked]))
+                    and len(codes := _always_blank(gate.take(rest), blank[rest]))
                 ]
-                if not found:
+                if not gates_of:
                     break
-                _, name, codes = max(found, key=lambda one: one[0])
+                _, name, codes = max(gates_of, key=lambda one: one[0])
                 levels = [gates[name].variable.levels[code] for code in codes]
                 yield Relation("rules", _where(name, levels), column.name, value)
-                asked &= ~np.isin(gates[name].data, codes)
+                rest &= ~np.isin(gates[name].data, codes)
 
 
 def _always_blank(gate: Column, blank: BoolArray) -> IntArray:
@@ -445,10 +445,9 @@ def _always_blank(gate: Column, blank: BoolArray) -> IntArray:
     blanks = np.bincount(gate.data[blank], minlength=size)[: len(levels)]
     shares = blanks / np.maximum(counts, 1)
     always = (shares >= MIN_BLANK) & (counts >= MIN_HOLDERS) & [is_plain(one) for one in levels]
-    rest = len(blank) - int(counts[always].sum())
-    other = (int(blank.sum()) - int(blanks[always].sum())) / max(rest, 1)
-    if other >= MIN_BLANK:
+    if blank.mean() >= MIN_BLANK or not always.any():
         return np.zeros(0, dtype=np.intp)
+    other = (blank.sum() - blanks[always].sum()) / (len(blank) - counts[always].sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         surplus = shares * np.log(shares / other)
         surplus += np.where(shares < 1, (1 - shares) * np.log((1 - shares) / (1 - other)), 0.0)

@@ -20,16 +20,17 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
+from numpy.random import Generator
 
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.engine.chain import screened, streamed
 from synthesizer.engine.drawing import draw_allowed
 from synthesizer.engine.source import Progress
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.fixed import Derived, agreement
-from synthesizer.models.step import Forbid, Rule, Step, Zero, error_context, rows_outside_rules
+from synthesizer.models.step import Forbid, Rule, Step, Zero, rows_outside_rules
 
 ROUNDS = 5
 """Rounds after the first one."""
@@ -103,13 +104,6 @@ class Part:
     zeros: tuple[Zero, ...] = ()
     """Conditions that no row may satisfy; none is firm."""
 
-    @property
-    def equations(self) -> Iterator[Disagrees]:
-        """Formulas of numbers that the variable may solve."""
-        for zero in self.zeros:
-            if isinstance(zero, Disagrees):
-                yield zero
-
 
 @dataclass(frozen=True, kw_only=True)
 class Imputation:
@@ -117,7 +111,7 @@ class Imputation:
 
     Examples
     --------
-    >>> from synthesizer.data.table import Variable
+    >>> from synthesizer.data.table import Kind, Variable
     >>> from synthesizer.models.sample import Sample
     >>> age = Variable(name="age", kind=Kind.NUMERIC, missing=("",), decimals=0)
     >>> states = np.array([0, 0, 1], dtype=np.int8)
@@ -160,17 +154,11 @@ class Imputation:
                 waiting.discard(name)
                 for k, part in enumerate(of_variable):
                     rng = seed.generator("draw", number, name, k)
-                    with error_context("imputing", name, part.step.method, 0):
-                        table = self._filled(table, part, waiting, sample, rng)
+                    table = self._filled(table, part, waiting, sample, rng)
         return table
 
     def _filled(
-        self,
-        table: Table,
-        part: Part,
-        waiting: set[str],
-        sample: IntArray,
-        rng: np.random.Generator,
+        self, table: Table, part: Part, waiting: set[str], sample: IntArray, rng: Generator
     ) -> Table:
         """Return the table with the cells of a part drawn, given variables not in ``waiting``."""
         name = part.step.variable
@@ -179,42 +167,29 @@ class Imputation:
         free = rows_outside_rules(rules, name, here)
         for rule in rules:
             column = column.replaced(part.rows, rule.apply(column.take(part.rows), here))
-        for equation in part.equations if not column.is_coded else ():
-            roots, sound = equation.solution(here, column)
-            column = column.replaced(part.rows[free & sound], roots.take(free & sound))
-            free &= ~sound
+        for zero in part.zeros:
+            if isinstance(zero, Disagrees) and not column.is_coded:
+                roots, sound = zero.solution(here, column)
+                column = column.replaced(part.rows[free & sound], roots.take(free & sound))
+                free &= ~sound
         if free.any():
-            step = _among(part.step, waiting)
-            made = self._drawn_cells(table, step, part.zeros, here.take(free), sample, rng)
+            known = tuple(n for n in part.step.predictors if n not in waiting)
+            fitted = replace(part, step=replace(part.step, predictors=known))
+            made = self._drawn_cells(table, fitted, here.take(free), sample, rng)
             column = column.replaced(part.rows[free], made)
         return table.with_column(column)
 
     def _drawn_cells(
-        self,
-        table: Table,
-        step: Step,
-        zeros: Sequence[Zero],
-        here: Table,
-        sample: IntArray,
-        rng: np.random.Generator,
+        self, table: Table, part: Part, here: Table, sample: IntArray, rng: Generator
     ) -> Column:
         """Return a draw of the variable for some rows, by its model fitted to observed cells."""
-        target = self.table[step.variable]
+        step, target = part.step, self.table[part.step.variable]
         if isinstance(step.model, Derived):
             return step.model.parsed.derive(here, target.variable)
-        usable = target.is_observed & rows_outside_rules(self.rules, step.variable, table)
-        usable = usable if usable.any() else target.is_observed
-        rows = sample[usable[sample]]
-        rows = rows if len(rows) else np.flatnonzero(usable)
+        usable = target.is_observed & rows_outside_rules(self.rules, target.name, table)
+        usable = usable if usable[sample].any() else target.is_observed
+        rows = sample[usable[sample]] if usable[sample].any() else np.flatnonzero(usable)
         values = Column(target.variable.observed(), target.data[rows])
-        known = table.select(n for n in table.names if n != step.variable).take(rows)
-        fitted = step.fit(known.with_column(values), (), rng)
-        here = here.select(n for n in here.names if n != step.variable)
-        return draw_allowed(fitted, (), zeros, here, rng)
-
-
-def _among(step: Step, waiting: set[str]) -> Step:
-    """Return the step without predictors that are not drawn yet."""
-    if waiting.isdisjoint(step.predictors):
-        return step
-    return replace(step, predictors=tuple(n for n in step.predictors if n not in waiting))
+        fitted = step.fit(table.take(rows).with_column(values), (), rng)
+        here = here.select(n for n in here.names if n != target.name)
+        return draw_allowed(fitted, (), part.zeros, here, rng)

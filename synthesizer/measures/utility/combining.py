@@ -145,13 +145,10 @@ def rule_problems(
         )
     if rule == "imputed" and m == 1:
         yield "rule 'imputed' needs at least two completed datasets: complete the data again, m=5"
-    if rule == "nested" and not (
-        imputations and imputations > 1 and m % imputations == 0 and m > imputations
-    ):
+    if rule == "nested" and (not 1 < (imputations or 0) < m or m % (imputations or 1)):
         yield (
-            f"rule 'nested' needs imputations, the number of completed datasets (2 or more): with "
-            f"{m} synthetic datasets in their order, it must be a divisor that leaves 2 or more of "
-            "each"
+            f"rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
+            f"with 2 or more of the {m} synthetic datasets"
         )
     if not 0 < level < 1:
         yield f"level ({level}) must be between 0 and 1"
@@ -303,7 +300,9 @@ def combine(
     """
     q, u = (_matrix(values) for values in (estimates, variances))
     problems = list(_value_problems(q, u, names))
-    problems += rule_problems(rule, len(q) if q.ndim else 0, n=n, k=k, level=level, imputations=imputations)
+    problems += rule_problems(
+        rule, len(q) if q.ndim else 0, n=n, k=k, level=level, imputations=imputations
+    )
     if problems:
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
@@ -406,8 +405,7 @@ def _imputed_df(excess: FloatArray, total: FloatArray, m: int, complete: FloatAr
 
     ``excess`` is the part of the total variance that is due to missing values.
     """
-    share = _quotient(excess, total)
-    large = np.where(np.isinf(complete), 1e300, complete)
+    share, large = _quotient(excess, total), np.minimum(complete, 1e300)
     observed = (large + 1) / (large + 3) * large * (1 - share)
     inverse = share**2 / (m - 1) + _quotient(np.ones_like(share), observed)
     return np.where(inverse < 1e-299, np.inf, _quotient(np.ones_like(share), inverse))
@@ -416,7 +414,7 @@ def _imputed_df(excess: FloatArray, total: FloatArray, m: int, complete: FloatAr
 def _nested(
     q: FloatArray, within: FloatArray, imputations: int
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return total variance, degrees of freedom and adjustment of rule ``nested``; Reiter (2004)."""
+    """Return total variance, degrees of freedom and adjustment of ``nested``; Reiter (2004)."""
     nests = q.reshape(imputations, -1, q.shape[1])
     m, r = nests.shape[:2]
     between = (1 + 1 / m) * nests.mean(axis=1).var(axis=0, ddof=1)
@@ -424,9 +422,7 @@ def _nested(
     least = drawn / m
     total = within + np.maximum(between - drawn, least)
     terms = _squared(between) / (m - 1) + _squared(drawn) / (m * (r - 1))
-    df = _quotient(_squared(total), terms)
-    df = np.where((total > 0) & (terms == 0), np.inf, df)
-    return total, df, np.asarray(between - drawn < least)
+    return total, _quotient(_squared(total), terms), np.asarray(between - drawn < least)
 
 
 def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> float:
