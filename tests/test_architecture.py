@@ -125,15 +125,15 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10693,
+    "data": 10729,
     "models": 9818,
-    "measures": 14464,
-    "engine": 1792,
+    "measures": 14506,
+    "engine": 1908,
     "report": 6627,
     "config": 942,
-    "plan": 3620,
-    "jobs": 2933,
-    "cli": 1661,
+    "plan": 3820,
+    "jobs": 3055,
+    "cli": 1691,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2325,
@@ -146,7 +146,7 @@ CEILINGS = {
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600; relations, numbers
-near others, tails and margins were granted 1,200; compiled trees and draws 300."""
+near others, tails and margins were granted 1,200; compiled trees and draws 300; imputation 546."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():
@@ -159,7 +159,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 323
+MOST_FILES = 326
 """Most Python files of the package. It only falls, but for what a new extension divides. One is
 `__main__`, for ``python -m synthesizer``."""
 

@@ -14,7 +14,6 @@ from synthesizer.config.reading import read_chain_config, sound_config
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.options import public
 from synthesizer.data.randomness import NO_KEY
 from synthesizer.data.sources import RawTable, Texts, from_frame
@@ -25,7 +24,6 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Progress
 from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
 from synthesizer.measures.figure import plain
-from synthesizer.plan.findings import note
 from synthesizer.plan.gaps import plan_gaps
 from synthesizer.plan.inputs import declarations, declared_for, read_raw, readable
 from synthesizer.plan.plan import make_plan, plain_config
@@ -175,8 +173,7 @@ class _Filling:
         self, raw: RawTable, config: ChainConfig, declared: dict[str, Declaration], cells: Cells
     ) -> None:
         self.raw, self.config = raw, config
-        self.declared = {name for name, one in declared.items() if one.missing is not None}
-        self.data = readable(raw, declared, config)
+        self.data = readable(raw, declared, config, declared)
         self.plan = make_plan(config, self.data, Registry.load().with_plugins(config.plugins))
         self.gaps = plan_gaps(self.plan, config, cells)
 
@@ -206,14 +203,15 @@ class _Filling:
     def result(self, datasets: Sequence[Any]) -> Completed:
         """Return the result, with the notes of the plan but that on the random key."""
         filled = {name: int(cells.sum()) for name, cells in self.gaps.fill.items()}
-        skipped, keys = self.gaps.skipped, replay_notes(self.plan.seed)
-        notes = [text for text in (*self.data.notes, *self.plan.notes) if text not in keys]
-        if codes := guessed_codes(self.data.table.select(filled), self.declared):
-            notes.append(note("guessed_codes", codes=codes))
-        if skipped:
-            notes.append(note("stay_blank", names=[*skipped], cells=sum(skipped.values())))
-        counts = {"filled": filled, "skipped": skipped, "rows": self.raw.n_rows}
-        return Completed(datasets=tuple(datasets), notes=tuple(notes), **counts)
+        plan, keys = self.plan, replay_notes(self.plan.seed)
+        notes = [text for text in (*self.data.notes, *plan.notes) if text not in keys]
+        return Completed(
+            datasets=tuple(datasets),
+            filled=filled,
+            skipped=self.gaps.skipped,
+            rows=self.raw.n_rows,
+            notes=(*notes, *self.gaps.notes),
+        )
 
     def manifest(self, result: Completed, files: Sequence[Any]) -> dict[str, Any]:
         """Return the manifest: counts of filled cells, and how they were drawn."""

@@ -11,8 +11,9 @@ from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.derivations import needed
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.relations import find_relations, skips
-from synthesizer.data.table import BoolArray, Column, Table
+from synthesizer.data.table import BoolArray, Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.data.writing import as_text
 from synthesizer.engine.imputation import Disagrees, Imputation, Part, unguarded
@@ -21,7 +22,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.fixed import Derived, Follows
 from synthesizer.models.limits import StructuralZeros
 from synthesizer.models.step import Forbid, Rule, Step, Zero
-from synthesizer.plan.findings import problem
+from synthesizer.plan.findings import note, problem
 from synthesizer.plan.plan import Plan
 from synthesizer.plan.rules import with_bounds
 
@@ -42,6 +43,8 @@ class Gaps:
     """Cells to fill, by variable in the order of the chain."""
     skipped: Mapping[str, int]
     """Cells that stay blank, because a rule determines it, by variable."""
+    notes: tuple[str, ...] = ()
+    """Sentences on guessed missing codes, and on cells that stay blank."""
 
 
 def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
@@ -74,7 +77,16 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     chain = _Chain(plan, config, rules, fill)
     parts = {n: tuple(chain.parts(n)) for n in sorted(fill, key=lambda n: n in chain.formulas)}
     imputation = Imputation(table=plan.table, parts=parts, rules=rules)
-    return Gaps(imputation=imputation, fill=fill, skipped=skipped)
+    declared = {name for name, one in config.variables.items() if one.missing is not None}
+    codes, notes = guessed_codes(table.select(fill), declared), list[str]()
+    if codes:
+        notes.append(note("guessed_codes", codes=codes))
+    ids = [c for c in plan.table.columns if c.variable.kind is Kind.ID]
+    if blank := [column.name for column in ids if not column.is_observed.all()]:
+        notes.append(note("ids_stay_blank", names=blank))
+    if skipped:
+        notes.append(note("stay_blank", names=[*skipped], cells=sum(skipped.values())))
+    return Gaps(imputation=imputation, fill=fill, skipped=skipped, notes=tuple(notes))
 
 
 def _chosen(column: Column, cells: Cells | None, problems: Problems) -> BoolArray:
@@ -82,7 +94,8 @@ def _chosen(column: Column, cells: Cells | None, problems: Problems) -> BoolArra
     name, known = column.name, column.variable.missing
     codes = [str(code) for code in (known if cells is None else cells)]
     if isinstance(cells, Mapping):
-        codes = [str(code) for code in cells.get(name, ())]
+        named = cells.get(name, ())
+        codes = [str(code) for code in ([named] if isinstance(named, str | int) else named)]
         wrong = (code for code in codes if code not in known)
         problems += (problem("cells_of_nothing", entry=f"{name}: {code}") for code in wrong)
     states = [state for state, code in enumerate(known, 1) if code in codes]
@@ -117,25 +130,19 @@ class _Chain:
         self.table, self.order, self.config = plan.table, plan.spec.order, config
         self.steps = {step.variable: step for step in plan.spec.steps}
         self.rules, self.fill, self.forbids = rules, fill, plan.spec.forbids
-        self.inputs = {
-            name: {*step.model.parsed.names} if isinstance(step.model, Derived) else {step.model.of}
-            for name, step in self.steps.items()
-            if isinstance(step.model, Derived | Follows)
-        }
-        for name, model, inputs in self._found():
-            if name not in needed(inputs, self.inputs):
+        models = {name: step.model for name, step in self.steps.items()}
+        self.inputs = {n: _inputs(m) for n, m in models.items() if isinstance(m, Derived | Follows)}
+        for name, model in self._of_complete_rows():
+            if name not in needed(inputs := _inputs(model), self.inputs):
                 method = ROLES["derived" if isinstance(model, Derived) else "follows"]
                 step = Step(variable=name, method=method, model=model, predictors=tuple(inputs))
                 self.steps[name], self.inputs[name] = step, inputs
-        self.formulas = {
-            name: step.model.parsed
-            for name, step in self.steps.items()
-            if isinstance(step.model, Derived)
-        }
+        steps = self.steps.values()
+        self.formulas = {s.variable: s.model.parsed for s in steps if isinstance(s.model, Derived)}
         for rule in rules:
             self.inputs.setdefault(rule.variable, set()).update(rule.condition.names)
 
-    def _found(self) -> Iterator[tuple[str, Derived | Follows, set[str]]]:
+    def _of_complete_rows(self) -> Iterator[tuple[str, Derived | Follows]]:
         """Yield formulas and labels that hold in complete rows, of variables without a model.
 
         The plan requires them in all rows, missing cells included. Variables with the most missing
@@ -153,10 +160,9 @@ class _Chain:
             if {relation.name} & {*self.inputs, *config.named_methods} or one.method:
                 continue
             if relation.key == "derived":
-                model = Derived(expression=relation.text)
-                yield relation.name, model, {*model.parsed.names}
+                yield relation.name, Derived(expression=relation.text)
             elif relation.key == "follows":
-                yield relation.name, Follows(of=relation.text), {relation.text}
+                yield relation.name, Follows(of=relation.text)
 
     def parts(self, name: str) -> Iterator[Part]:
         """Yield the cells of a variable: without, and with missing variables that follow from it.
@@ -192,14 +198,14 @@ class _Chain:
         one = self.config.variables.get(name, VariableConfig())
         wanted = one.predictors or self.config.predictor_matrix.get(name) or self.order
         used = {*wanted, *step.needed} - {name, *without, *one.exclude}
-        is_free = wanted is self.order and most != "all" and not step.is_whole
+        is_free = wanted is self.order and not step.is_whole
         abilities, is_named = step.model.abilities, one.method or name in self.config.named_methods
         unfit = abilities.copies_rows or not (abilities.uses_predictors or is_named)
         return replace(
             step,
             model=unguarded(Cart() if unfit else step.model),
             predictors=tuple(n for n in self.order if n in used),
-            max_predictors=most if is_free else None,
+            max_predictors=None if most == "all" or not is_free else most,
             bounds=None,
         )
 
@@ -227,6 +233,10 @@ class _Chain:
         for rule in self.rules:
             if name in rule.condition.names and rule.variable in followers:
                 yield Forbid(condition=_against(rule), variable=name, is_firm=False)
+
+
+def _inputs(model: Derived | Follows) -> set[str]:
+    return {*model.parsed.names} if isinstance(model, Derived) else {model.of}
 
 
 def _against(rule: Rule) -> Expression:

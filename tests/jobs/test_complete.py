@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import combine, complete, complete_file
+from synthesizer import Synthesizer, combine, complete, complete_file
 from synthesizer.data.errors import ConfigError, SynthesizerError
+from tests.end_to_end.commands import call
 
 N = 400
 
@@ -44,9 +45,9 @@ def test_observed_cells_never_change_and_relations_are_kept():
     hours = data["hours"].mask(np.arange(N) % 9 == 0)  # some workers gave no answer
     data["hours"] = hours
     done = complete(data, m=2, seed=1, workers=1)
-    asked = (data["works"] == "yes") | data["works"].isna()
+    workers = (data["works"] == "yes") | data["works"].isna()
     assert done.skipped == {"hours": int((data["works"] == "no").sum())}
-    assert done.filled["hours"] == int((hours.isna() & asked).sum())
+    assert done.filled["hours"] == int((hours.isna() & workers).sum())
     for made in done.datasets:
         for name in data:
             seen = data[name].notna()
@@ -153,8 +154,8 @@ def test_chosen_cells_alone_are_filled():
     (made,) = done.datasets
     assert done.filled == {"other": int((data["other"] == -9).sum())}
     assert made["other"].isna().equals(data["other"].isna())
-    asked = complete(data, 1, seed=1, workers=1, variables=missing, cells={"hours": [""]})
-    assert asked.filled == {"hours": int(data["hours"].isna().sum())}
+    named = complete(data, 1, seed=1, workers=1, variables=missing, cells={"hours": [""]})
+    assert named.filled == {"hours": int(data["hours"].isna().sum())}
 
 
 ROWS = [
@@ -207,3 +208,30 @@ def test_typed_files_keep_types_and_columns_without_a_role(tmp_path):
         assert made[name].tolist() == data[name].tolist()
     assert made[["high", "kind"]].notna().all(axis=None)
     assert made["high"][data["high"].notna()].equals(data["high"].dropna())
+
+
+def test_the_command_writes_files_and_lists_filled_cells(tmp_path):
+    file = tmp_path / "people.csv"
+    data = people()[["age", "works", "hours", "low"]].astype({"low": float})
+    data.loc[:9, "low"] = np.nan
+    data.to_csv(file, index=False)
+    more = ("-m", "2", "-o", tmp_path / "made", "--seed", "1", "--workers", "1")
+    result = call("complete", file, "--cells", '[""]', *more)
+    assert result.exit_code == 0, result.output
+    assert "low" in result.output
+    assert len([*(tmp_path / "made").glob("completed_*.csv")]) == 2
+    refused = call("complete", file, "--cells", "hours: [-9]", *more)
+    assert refused.exit_code == 2
+    assert call("complete", file, "--cells", "hours: ['']", "--overwrite", *more).exit_code == 0
+
+
+def test_completed_files_are_sources_of_runs(tmp_path):
+    """Two commands: complete the data, then synthesise each completed file."""
+    data = with_holes(people()[["age", "works", "low"]], ["low"])
+    q, u = [], []
+    for number, made in enumerate(complete(data, 2, seed=1, workers=1).datasets):
+        frames = Synthesizer(seed=number, m=2, workers=1).fit(made).generate()
+        q += [one["low"].mean() for one in frames]
+        u += [one["low"].var() / N for one in frames]
+    combined = combine(q, u, rule="nested", n=N, k=N, imputations=2)
+    assert combined.total[0] > np.mean(u)
