@@ -75,23 +75,28 @@ class Disagrees(Forbid):
         return np.asarray(defined & ~agreement(self.condition, table, column))
 
     def solution(self, table: Table, target: Column) -> tuple[Column, BoolArray]:
-        """Return the numbers of ``variable`` that solve the formula, and where they do.
+        """Return the numbers of ``variable`` that solve the formula, and where only they do.
 
-        The formula is taken for linear in the variable; each solution is checked.
+        The formula is taken for linear in the variable; each solution is checked, and that the next
+        number does not agree, too.
         """
-        variable, goal = target.variable.observed(), table[self.derived]
-        at = [self._value(table, Column(variable, np.full(table.n_rows, x))) for x in (0.0, 1.0)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            roots = (np.asarray(goal.data, dtype=np.float64) - at[0]) / (at[1] - at[0])
-        roots = roots if variable.decimals is None else np.round(roots, variable.decimals)
-        sound = np.isfinite(roots) & goal.is_observed
-        column = Column(variable, np.where(sound, roots, 0.0))
-        changed = table.with_column(column)
-        return column, np.asarray(sound & agreement(self.condition, changed, goal))
+        goal, variable = table[self.derived], target.variable.observed()
+        exact = replace(goal.variable, decimals=None, missing=("",))
 
-    def _value(self, table: Table, column: Column) -> FloatArray:
-        exact = replace(table[self.derived].variable, decimals=None, missing=("",))
-        return self.condition.derive(table.with_column(column), exact).data.astype(np.float64)
+        def at(numbers: FloatArray) -> Table:
+            return table.with_column(Column(variable, numbers))
+
+        zero, one = np.zeros(table.n_rows), np.ones(table.n_rows)
+        first, second = (self.condition.derive(at(x), exact).data for x in (zero, one))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            roots = (np.asarray(goal.data, dtype=np.float64) - first) / (second - first)
+        sound = np.isfinite(roots) & goal.is_observed
+        roots, unit = np.where(sound, roots, 0.0), 1e-6 * np.maximum(np.abs(roots), 1.0)
+        if variable.decimals is not None:
+            roots, unit = np.round(roots, variable.decimals), one * 10.0**-variable.decimals
+        sound &= agreement(self.condition, at(roots), goal)
+        sound &= ~agreement(self.condition, at(roots + unit), goal)
+        return Column(variable, roots), np.asarray(sound)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +173,7 @@ class Imputation:
         for rule in rules:
             column = column.replaced(part.rows, rule.apply(column.take(part.rows), here))
         for zero in part.zeros:
-            if isinstance(zero, Disagrees) and not column.is_coded:
+            if isinstance(zero, Disagrees) and not (column.is_coded or here[zero.derived].is_coded):
                 roots, sound = zero.solution(here, column)
                 column = column.replaced(part.rows[free & sound], roots.take(free & sound))
                 free &= ~sound

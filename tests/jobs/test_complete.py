@@ -69,6 +69,16 @@ def test_a_missing_term_is_solved_from_the_others():
     assert made.loc[:4, "other"].tolist() == truth
 
 
+def test_a_number_that_a_rounded_formula_leaves_open_is_drawn():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"grams": rng.integers(40_000, 99_000, N).astype(float)})
+    data["kilos"] = np.round(data["grams"] / 1000)
+    data.loc[:39, "grams"] = np.nan
+    (made,) = complete(data, m=1, seed=1, workers=1).datasets
+    assert (np.round(made["grams"] / 1000) == data["kilos"]).all()
+    assert (made.loc[:39, "grams"] % 1000 != 0).sum() > 30
+
+
 def test_rules_and_conditions_hold_in_filled_cells():
     data = with_holes(people()[["age", "low", "works"]], ["low", "works"], 0.3)
     rules = [{"if": "age >= 70", "then": {"works": "no"}}]
