@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.advise import advise
     from synthesizer.jobs.check import check
+    from synthesizer.jobs.complete import complete, complete_file
     from synthesizer.jobs.generate import generate
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
@@ -44,6 +45,8 @@ __all__ = [
     "combine",
     "compare_fit",
     "compare_fit_by",
+    "complete",
+    "complete_file",
     "fit",
     "generate",
     "load_config",
@@ -68,6 +71,8 @@ _HOMES = {
     "combine": "measures.utility.combining",
     "compare_fit": "measures.utility.compare_fit",
     "compare_fit_by": "measures.utility.compare_fit",
+    "complete": "jobs.complete",
+    "complete_file": "jobs.complete",
     "fit": "jobs.run",
     "generate": "jobs.generate",
     "load_config": "config.reading",

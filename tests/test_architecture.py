@@ -147,7 +147,7 @@ CEILINGS = {
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600; relations, numbers
-near others, tails and margins were granted 1,200; compiled trees and draws 300."""
+near others, tails and margins were granted 1,200; compiled trees and draws 300; imputation 549."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():

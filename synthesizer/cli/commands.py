@@ -28,6 +28,7 @@ CORE: Mapping[str, Sequence[Entry]] = {
     "Choose between settings": (runs.advise,),
     "Check files of any origin": (files.check, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
+    "Fill missing cells": (runs.complete,),
 }
 LOOK_UP: Mapping[str, Sequence[Entry]] = {
     "Look up": (

@@ -283,6 +283,43 @@ def generate(
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")
 
 
+def complete(
+    data: Annotated[Path, typer.Argument(help="Data file, or YAML whose data are completed.")],
+    m: Annotated[int, option("Number of completed files.", "-m", "--m")] = 5,
+    cells: Annotated[
+        Text, option('Missing codes to fill: "[\'\', -9]", or "income: [-9]"; all by default.')
+    ] = None,
+    seed: Annotated[int | None, option("Seed of the draws; random by default.")] = None,
+    out: Annotated[Path, option("Output directory.", "--out", "-o")] = Path("completed"),
+    settings: Settings = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fill missing cells several times, given the observed ones.
+
+    Observed cells never change. The files are as confidential as the data. Combine estimates by the
+    rule 'imputed'.
+    """
+    from synthesizer.cli.printing import print_notes, show_table
+    from synthesizer.data.yaml_text import parse_yaml
+    from synthesizer.jobs.complete import complete_file
+    from synthesizer.report.blocks import value_table
+
+    text = "null" if cells is None else cells if cells.startswith(("[", "{")) else f"{{{cells}}}"
+    chosen = parse_yaml(f"cells: {text}", origin="--cells")["cells"]
+    with progress(quiet=quiet) as listener:
+        keys = overrides_of(settings, seed=seed, workers=workers)
+        done = complete_file(
+            data, out, m, cells=chosen, overrides=keys, overwrite=overwrite, listener=listener
+        )
+    if not quiet:
+        show_table(value_table(f"cells filled, of {done.rows:,} rows", [*done.filled.items()]))
+        print_notes(done.notes)
+        say_written(*done.datasets, why="as the data; mode 0600")
+        say_written(out / "manifest.json", why=NOT_FOR_RELEASE)
+
+
 def advise(
     config: ConfigPath,
     settings: Settings = None,

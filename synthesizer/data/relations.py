@@ -415,6 +415,65 @@ def _blanks(table: Table) -> Iterator[Relation]:
                 yield Relation("rules", _where(gate.name, levels), name, value)
 
 
+MAX_CHANCE, MIN_BLANK = 1e-6, 0.99
+"""Largest probability by chance, and least share, of the blanks of a level without values."""
+
+
+def skips(table: Table) -> Iterator[Relation]:
+    """Yield rules of variables that are blank where another variable has some levels.
+
+    Such questions were not asked. Elsewhere the variable may be blank, too, unlike in `_blanks`. A
+    level may have few exceptions; chance is excluded by the bound of Chernoff (1952).
+
+    Examples
+    --------
+    >>> work = Variable(name="work", kind=Kind.CATEGORICAL, levels=("no", "yes"))
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("",))
+    >>> states = np.array([1] * 90 + [0] * 80 + [1] * 10, dtype=np.int8)
+    >>> codes = (np.arange(180) >= 90).astype(np.int32)
+    >>> data = Table([Column(work, codes), Column(pay, np.where(states, np.nan, 1.0), states)])
+    >>> [relation.sentence for relation in skips(data)]
+    ["pay is blank where work == 'no'"]
+    """
+    gates = {
+        c.name: c
+        for c in table.columns
+        if c.is_coded and _is_short(c.name) and c.variable.n_codes <= MAX_GATES
+    }
+    for column in table.columns if table.n_rows else ():
+        for state, value in enumerate(column.variable.missing, 1):
+            blank, rest = column.missing_state() == state, np.ones(table.n_rows, dtype=bool)
+            while (blank & rest).any():
+                gates_of = [
+                    (int(np.isin(gate.data[rest], codes).sum()), name, codes)
+                    for name, gate in gates.items()
+                    if name != column.name
+                    and len(codes := _always_blank(gate.take(rest), blank[rest]))
+                ]
+                if not gates_of:
+                    break
+                _, name, codes = max(gates_of, key=lambda one: one[0])
+                levels = [gates[name].variable.levels[code] for code in codes]
+                yield Relation("rules", _where(name, levels), column.name, value)
+                rest &= ~np.isin(gates[name].data, codes)
+
+
+def _always_blank(gate: Column, blank: BoolArray) -> IntArray:
+    """Return the levels whose rows are nearly all blank, not by chance; none if all rows are."""
+    size, levels = gate.variable.n_codes, gate.variable.levels
+    counts = np.bincount(gate.data, minlength=size)[: len(levels)]
+    blanks = np.bincount(gate.data[blank], minlength=size)[: len(levels)]
+    shares = blanks / np.maximum(counts, 1)
+    always = (shares >= MIN_BLANK) & (counts >= MIN_HOLDERS) & [is_plain(one) for one in levels]
+    if blank.mean() >= MIN_BLANK or not always.any():
+        return np.zeros(0, dtype=np.intp)
+    other = (blank.sum() - blanks[always].sum()) / (len(blank) - counts[always].sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        surplus = shares * np.log(shares / other)
+        surplus += np.where(shares < 1, (1 - shares) * np.log((1 - shares) / (1 - other)), 0.0)
+    return np.flatnonzero(always & (counts * surplus >= -np.log(MAX_CHANCE)))
+
+
 _OBSERVED, _MISSING = "\0observed", "\0missing"
 """Levels of a gate that are no levels of its variable."""
 

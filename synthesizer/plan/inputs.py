@@ -381,14 +381,25 @@ def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True
     for name in () if infer_missing else raw.names:
         declaration = configured.get(name, Declaration())
         declared[name] = replace(declaration, missing=declaration.missing or ())
-    source = _encoded(raw, declared, config)
-    if source.problems or any(c.name not in configured for c in torn_ids(source.table, config)):
-        with suppress(DataError):  # of declared columns: reported with all other problems
-            source = _readable(raw, declared, config)
+    source = readable(raw, declared, config, configured)
     return _blankable(_without_rare(source, config), config)
 
 
-def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
+def readable(
+    raw: RawTable,
+    declared: Mapping[str, Declaration],
+    config: ChainConfig,
+    configured: Collection[str],
+) -> Input:
+    """Return an encoded source, if necessary without columns that have no role."""
+    source = _encoded(raw, declared, config)
+    if source.problems or any(c.name not in configured for c in torn_ids(source.table, config)):
+        with suppress(DataError):  # of declared columns: reported with all other problems
+            source = _with_roles(raw, declared, config)
+    return source
+
+
+def _with_roles(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
     """Return an encoded source without columns that have no role, as `init` does, with notes.
 
     Columns that the configuration declares are not left out.

@@ -15,6 +15,7 @@ from synthesizer.data.relations import (
     dummy_set,
     find_relations,
     rows_off,
+    skips,
 )
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -326,3 +327,28 @@ def test_a_sum_of_very_small_numbers_has_no_coefficients():
     signs, divisor = sums._coefficients(parts, np.full(3, 1e-310))
     assert signs.tolist() == [0, 0]
     assert divisor == 1
+
+
+def test_questions_that_were_not_asked_are_found_beside_other_blanks():
+    """All rows of a level, but for few exceptions, are blank; others only sometimes."""
+    rng, n = np.random.default_rng(1), 1000
+    gate, other = rng.integers(0, 3, n), rng.integers(0, 4, n)
+    blank = (gate == 0) | (rng.random(n) < 0.3)
+    blank[np.flatnonzero(gate == 0)[0]] = False
+    also = (gate == 1) & (other == 2)  # asked less often, but not by a rule of one variable
+
+    def level(name, codes):
+        variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=("a", "b", "c", "d"))
+        return Column(variable, codes.astype(np.int32))
+
+    def number(name, is_blank):
+        variable = Variable(name=name, kind=Kind.NUMERIC, missing=("", "-8"))
+        return Column(variable, np.where(is_blank, np.nan, 1.0), is_blank.astype(np.int8) * 2)
+
+    gates = [level("gate", gate), level("other", other)]
+    table = Table([*gates, number("x", blank), number("y", blank | also)])
+    sentences = {relation.sentence for relation in skips(table)}
+    assert sentences == {"x is -8 where gate == 'a'", "y is -8 where gate == 'a'"}
+    chance = number("x", rng.random(n) < 0.3)
+    assert not [*skips(Table([*gates, chance]))]
+    assert not [*skips(Table([*gates, number("x", np.ones(n, dtype=bool))]))]

@@ -8,10 +8,13 @@
 #'   \item{`proper`}{U (k/n + (1 + k/n)/m): all values drawn, parameters drawn anew each time;}
 #'   \item{`partially`}{U + B/m: some values are the original's;}
 #'   \item{`fully`}{(1 + 1/m) B - U: draws from the posterior predictive distribution;}
-#'   \item{`redrawn`}{(1 + 1/m) B - U (1 + k/n): samples drawn anew by the design of a survey,}
+#'   \item{`redrawn`}{(1 + 1/m) B - U (1 + k/n): samples drawn anew by the design of a survey;}
+#'   \item{`imputed`}{U + (1 + 1/m) B: missing values were drawn m times, by [complete_data()];}
+#'   \item{`nested`}{U k/n + (1 + 1/m) B - W/r: r synthetic datasets of each of m completed ones,
+#'     with B between the m means and W within them,}
 #' }
 #' for m datasets of k records from n original ones (Raghunathan, Reiter and Rubin 2003; Reiter
-#' 2002, 2003; Raab, Nowok and Dibben 2016).
+#' 2002, 2003; Raab, Nowok and Dibben 2016; Rubin 1987; Reiter 2004).
 #'
 #' @param object A result of [synthesize()] or [read_synthetic()].
 #' @param formula Formula of the model.
@@ -146,14 +149,18 @@ combined_fits <- function(fits, rule, n, k, level) {
 #' @param rule See [fit_synthetic()].
 #' @param n,k Records of the original and of each synthetic dataset.
 #' @param level Confidence level of the intervals.
+#' @param df For `imputed`: degrees of freedom of a complete dataset.
+#' @param imputations For `nested`: number of completed datasets. The rows of `q` are the synthetic
+#'   datasets of the first one, of the second one, and so on.
 #' @return A data frame with `estimate`, `std_error`, `low`, `high`, `df` and `p_value`.
 #' @examples
 #' combine_estimates(cbind(x = c(1, 2, 3)), cbind(c(0.5, 0.5, 0.5)), rule = "partially")
 #' @export
-combine_estimates <- function(q, u, rule = "simple", n = NULL, k = NULL, level = 0.95) {
+combine_estimates <- function(q, u, rule = "simple", n = NULL, k = NULL, level = 0.95, df = Inf,
+                              imputations = NULL) {
   q <- as.matrix(q)
   u <- as.matrix(u)
-  check_rule(q, u, rule, n, k, level)
+  check_rule(q, u, rule, n, k, level, imputations)
   m <- nrow(q)
   ratio <- if (is.null(n) || is.null(k)) 0 else k / n
   within <- colMeans(u)
@@ -164,6 +171,8 @@ combine_estimates <- function(q, u, rule = "simple", n = NULL, k = NULL, level =
     proper = list(total = within * (ratio + (1 + ratio) / m), df = Inf),
     partially = list(total = within + between / m,
                      df = (m - 1) * (1 + quotient(within, between / m))^2),
+    imputed = imputed_total(within, (1 + 1 / m) * between, m, df),
+    nested = nested_total(q, within * ratio, imputations),
     fully_total(within, between, m, ratio, redrawn = rule == "redrawn")
   )
   estimate <- colMeans(q)
@@ -173,6 +182,25 @@ combine_estimates <- function(q, u, rule = "simple", n = NULL, k = NULL, level =
              high = estimate + half, df = parts$df,
              p_value = 2 * stats::pt(-abs(estimate / error), parts$df),
              row.names = colnames(q) %||% seq_along(estimate))
+}
+
+# Rubin (1987), with the degrees of freedom of Barnard and Rubin (1999).
+imputed_total <- function(within, excess, m, complete) {
+  share <- quotient(excess, within + excess)
+  observed <- if (all(is.infinite(complete))) Inf else
+    (complete + 1) / (complete + 3) * complete * (1 - share)
+  list(total = within + excess, df = 1 / (share^2 / (m - 1) + 1 / observed))
+}
+
+# Reiter (2004); the part beside U is at least W / (m r).
+nested_total <- function(q, within, m) {
+  r <- nrow(q) / m
+  nest <- factor(rep(seq_len(m), each = r))
+  means <- apply(q, 2, function(x) tapply(x, nest, mean))
+  between <- (1 + 1 / m) * apply(means, 2, stats::var)
+  drawn <- apply(q, 2, function(x) mean(tapply(x, nest, stats::var))) / r
+  total <- within + pmax(between - drawn, drawn / m)
+  list(total = total, df = total^2 / (between^2 / (m - 1) + drawn^2 / (m * (r - 1))))
 }
 
 # Total variances that are not positive (or below that of a sample) have (k/n) U in their place.
@@ -190,20 +218,24 @@ fully_total <- function(within, between, m, ratio, redrawn) {
 
 quotient <- function(one, other) ifelse(other > 0, one / other, ifelse(one > 0, Inf, 0))
 
-rules <- c("simple", "proper", "partially", "fully", "redrawn")
+rules <- c("simple", "proper", "partially", "fully", "redrawn", "imputed", "nested")
 
-check_rule <- function(q, u, rule, n, k, level) {
+check_rule <- function(q, u, rule, n, k, level, imputations = NULL) {
   if (!is.character(rule) || length(rule) != 1 || !rule %in% rules) {
     fail(sprintf("rule must be one of %s", paste(rules, collapse = ", ")))
   }
-  needs_sizes <- rule %in% c("simple", "proper", "redrawn") && (is.null(n) || is.null(k))
+  needs_sizes <- rule %in% c("simple", "proper", "redrawn", "nested") && (is.null(n) || is.null(k))
   faults <- c(
     if (!identical(dim(q), dim(u))) "q and u must be matrices of one shape",
     if (!all(is.finite(q)) || !all(is.finite(u)) || any(u < 0)) {
       "q and u must be finite numbers, and variances not negative"
     },
-    if (nrow(q) < 2 && rule %in% c("partially", "fully", "redrawn")) {
+    if (nrow(q) < 2 && rule %in% c("partially", "fully", "redrawn", "imputed")) {
       sprintf("rule '%s' needs at least two datasets; make more", rule)
+    },
+    if (rule == "nested" && !isTRUE(imputations > 1 && nrow(q) %% imputations == 0 &&
+                                    nrow(q) > imputations)) {
+      "rule 'nested' needs imputations, a divisor of the datasets with 2 or more of each"
     },
     if (needs_sizes) sprintf("rule '%s' needs n and k, the numbers of records", rule),
     if (rule == "partially" && !is.null(n) && !is.null(k) && n != k) {

@@ -105,6 +105,41 @@ written_conditions <- function(conditions, folder) {
   conditions
 }
 
+#' Fill missing cells several times
+#'
+#' Missing cells are drawn m times given the observed ones, which never change. Combine estimates of
+#' the completed data by `combine_estimates(rule = "imputed")`. They are as confidential as the data.
+#'
+#' @inheritParams synthesize
+#' @param m Number of completed datasets.
+#' @param cells Missing codes to fill: a vector for all columns, or a named list by column; `""` is a
+#'   blank cell. By default all, except where other answers determine the blank.
+#' @return A list of m data frames; its attribute `filled` has the number of filled cells by column.
+#' @examples
+#' \dontrun{
+#' made <- complete_data(people, m = 5, seed = 1)
+#' fits <- lapply(made, function(d) lm(income ~ age, d))
+#' combine_estimates(t(sapply(fits, coef)), t(sapply(fits, function(f) diag(vcov(f)))), "imputed",
+#'                   df = df.residual(fits[[1]]))
+#' }
+#' @export
+complete_data <- function(data, m = 5, cells = NULL, seed = NULL, ..., variables = NULL,
+                          quiet = FALSE) {
+  name <- name_of(substitute(data))
+  folder <- private_directory()
+  on.exit(unlink(folder, recursive = TRUE))
+  check_arguments(m = m, quiet = quiet)
+  run <- written_run(data, name, folder, seed = seed, ..., variables = variables,
+                     where = list(NULL, FALSE, quiet))
+  made <- file.path(folder, "completed")
+  cells <- if (!is.null(cells)) c("--cells", yaml_flow(if (is.list(cells)) cells else I(cells)))
+  if (!quiet) message("synthesizer: fits and draws; large files take minutes")
+  call_synthesizer(c("complete", run$file, "-m", m, "--out", made, "--quiet", cells))
+  manifest <- read_json(file.path(made, "manifest.json"))
+  paths <- file.path(made, vapply(manifest$files, function(file) file$name, ""))
+  structure(lapply(paths, read_dataset, run$forms, list()), filled = unlist(manifest$filled))
+}
+
 #' Run a configuration
 #'
 #' @param file YAML of a run, as the command `synthesizer init` writes it.

@@ -21,6 +21,10 @@ design     U + B / m           the same as simple, U being the variance by the u
 redrawn    (1 + 1/m) B         all values drawn for samples that are drawn anew by the design of a
            - U (1 + k/n)       survey (`synthesizer.engine.survey_weights`); U is the variance of a
                                simple random sample; m >= 2, and rather 20 or more
+imputed    U + (1 + 1/m) B     original records whose missing values were drawn m times; m >= 2
+nested     U k/n               r synthetic datasets of each of m completed ones (in this order); B
+           + (1 + 1/m) B       is the variance between the m means of r estimates, W the mean
+           - W / r             variance within them; m >= 2, r >= 2
 =========  ==================  ==========================================================
 
 Sources: Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistical disclosure
@@ -30,6 +34,12 @@ Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for l
 JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathur, Si and Reiter
 (arXiv 2309.09115) do: the variance between datasets is that of the design, that of a simple random
 sample of n from the pseudo-population, and that of k draws from the models.
+``imputed`` is the rule of Rubin (1987) with the degrees of freedom of Barnard and Rubin (1999),
+Biometrika 86(4), where ``df`` are those of complete data. ``nested`` is that of Reiter (2004),
+Simultaneous use of multiple imputation for missing data and disclosure limitation, Survey
+Methodology 30(2); his is for as many records as the original (k = n). It is for any synthesis of
+the completed datasets, since W has the variance of the synthesis. The part beside U is at
+least W/(m r), its expectation without missing values.
 ``design`` is ``simple`` with the variance between datasets as it is: datasets of one fit differ
 less than surveys do, whose units differ; and a dataset has as many units whatever its number of
 records, so that k/n is left out (docs/surveys.md has the coverage).
@@ -53,6 +63,8 @@ from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
 Rule = Literal["fully", "partially", "simple", "proper", "design", "redrawn"]
+RuleOfCompleted = Literal["imputed", "nested"]
+"""Rules of data whose missing values were drawn several times."""
 FIXED: tuple[Rule, ...] = ("simple", "design")
 """Rules of data that are drawn with fixed parameters."""
 
@@ -114,22 +126,36 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
 
 
 def rule_problems(
-    rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
+    rule: str,
+    m: int,
+    *,
+    n: float | None = None,
+    k: float | None = None,
+    level: float = 0.95,
+    imputations: int | None = None,
 ) -> Iterator[str]:
     """Yield the reasons why a rule does not apply to m datasets of k records from n."""
-    if rule not in get_args(Rule):
-        yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
+    rules = (*get_args(Rule), *get_args(RuleOfCompleted))
+    if rule not in rules:
+        yield f"rule ({rule!r}) must be one of {', '.join(rules)}"
     if rule in ("fully", "partially", "design", "redrawn") and m == 1:
         yield (
             f"rule '{rule}' needs at least two synthetic datasets: generate more, or use rule "
             "'simple' (all values drawn with fixed parameters) or 'proper' (parameters drawn anew)"
+        )
+    if rule == "imputed" and m == 1:
+        yield "rule 'imputed' needs at least two completed datasets: complete the data again, m=5"
+    if rule == "nested" and (not 1 < (imputations or 0) < m or m % (imputations or 1)):
+        yield (
+            f"rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
+            f"with 2 or more of the {m} synthetic datasets"
         )
     if not 0 < level < 1:
         yield f"level ({level}) must be between 0 and 1"
     for name, value in (("n", n), ("k", k)):
         if value is not None and not 0 < value < math.inf:
             yield f"{name} ({value}) must be a positive number of records"
-    if rule in ("simple", "proper", "redrawn") and (n is None or k is None):
+    if rule in ("simple", "proper", "redrawn", "nested") and (n is None or k is None):
         yield (
             f"rule '{rule}' needs n, the number of original records, and k, the number of records "
             "of each synthetic dataset: give both"
@@ -166,7 +192,7 @@ class CombinedRow(Row):
 class CombinedEstimates(Result):
     """Estimates from m synthetic datasets; tuples have one value for each of p estimates."""
 
-    rule: Rule
+    rule: Rule | RuleOfCompleted
     """Combining rule."""
     m: int
     """Number of synthetic datasets."""
@@ -190,7 +216,7 @@ class CombinedEstimates(Result):
     """Upper ends."""
     adjusted: tuple[bool, ...]
     """Whether (k/n) U, the variance of a simple random sample, replaces a T that was not positive
-    (``fully``) or below it (``redrawn``)."""
+    (``fully``) or below it (``redrawn``), or the least value that of a ``nested`` rule."""
 
     @property
     def std_error(self) -> tuple[float, ...]:
@@ -212,12 +238,13 @@ def combine(
     estimates: npt.ArrayLike,
     variances: npt.ArrayLike,
     *,
-    rule: Rule = "simple",
+    rule: Rule | RuleOfCompleted = "simple",
     n: float | None = None,
     k: float | None = None,
     df: npt.ArrayLike | None = None,
     level: float = 0.95,
     names: Sequence[str] | None = None,
+    imputations: int | None = None,
 ) -> CombinedEstimates:
     """Return combined estimates from m synthetic datasets for inference about the population.
 
@@ -235,17 +262,20 @@ def combine(
         Shape (m, p), or (m,) for one estimate; variances are squared standard errors.
     rule : str
         ``simple``, ``proper``, ``partially`` or ``fully``, or ``design`` or ``redrawn`` for survey
-        designs: how the data were made (see above).
+        designs, or ``imputed`` or ``nested``: how the data were made (see above).
     n, k : float, optional
         Records of the original and of each synthetic dataset.
     df : array_like of float, optional
         Degrees of freedom of the variances, shape (p,) or a number; for a survey, primary sampling
-        units minus strata. They limit those of ``simple``, ``proper``, ``partially`` and
-        ``design``.
+        units minus strata. They limit those of ``simple``, ``proper``, ``partially``, ``design``
+        and ``nested``; for ``imputed`` they are those of complete data (n - p of a regression).
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
         Names of the estimates; by default 1, 2, ...
+    imputations : int, optional
+        For ``nested``: number of completed datasets. The rows of ``estimates`` are the synthetic
+        datasets of the first one, of the second one, and so on.
 
     Returns
     -------
@@ -265,17 +295,22 @@ def combine(
     ((2.0,), 0.8333, (12.5,))
     >>> combine([1.0], [0.5], rule="simple", n=100, k=100).total
     (1.0,)
+    >>> combine([1.0, 2.0, 3.0], [0.5, 0.5, 0.5], rule="imputed").total
+    (1.8333333333333333,)
     """
     q, u = (_matrix(values) for values in (estimates, variances))
     problems = list(_value_problems(q, u, names))
-    problems += rule_problems(rule, len(q) if q.ndim else 0, n=n, k=k, level=level)
+    problems += rule_problems(
+        rule, len(q) if q.ndim else 0, n=n, k=k, level=level, imputations=imputations
+    )
     if problems:
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
     most = np.broadcast_to(np.inf if df is None else np.asarray(df, dtype=np.float64), q.shape[1:])
     if not (most > 0).all():
         raise DataError("df must be above 0: a variance needs more sampling units than strata")
-    return _combined(q, u, rule, None if n is None or k is None else k / n, level, titles, most)
+    ratio = None if n is None or k is None else k / n
+    return _combined(q, u, rule, ratio, level, titles, most, imputations or 1)
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
@@ -315,11 +350,12 @@ def _value_problems(q: FloatArray, u: FloatArray, names: Sequence[str] | None) -
 def _combined(
     q: FloatArray,
     u: FloatArray,
-    rule: Rule,
+    rule: Rule | RuleOfCompleted,
     ratio: float | None,
     level: float,
     names: Any,
     most: FloatArray,
+    imputations: int,
 ) -> CombinedEstimates:
     m = len(q)
     estimate, within = q.mean(axis=0), u.mean(axis=0)
@@ -333,6 +369,12 @@ def _combined(
     elif rule in ("partially", "design"):
         total = within + between / m
         df = np.minimum((m - 1) * _squared(1 + _quotient(within, between / m)), most)
+    elif rule == "imputed":
+        total = within + (1 + 1 / m) * between
+        df = _imputed_df((1 + 1 / m) * between, total, m, most)
+    elif rule == "nested":
+        total, df, adjusted = _nested(q, within * (ratio or 0.0), imputations)
+        df = np.minimum(df, most)
     else:
         taken = within * (1 + (ratio or 0.0)) if rule == "redrawn" else within
         least = within * (ratio or 0.0) if rule == "redrawn" else np.zeros_like(within)
@@ -356,6 +398,31 @@ def _combined(
         high=_floats(estimate + half),
         adjusted=tuple(map(bool, adjusted)),
     )
+
+
+def _imputed_df(excess: FloatArray, total: FloatArray, m: int, complete: FloatArray) -> FloatArray:
+    """Return the degrees of freedom of Barnard and Rubin (1999).
+
+    ``excess`` is the part of the total variance that is due to missing values.
+    """
+    share, large = _quotient(excess, total), np.minimum(complete, 1e300)
+    observed = (large + 1) / (large + 3) * large * (1 - share)
+    inverse = share**2 / (m - 1) + _quotient(np.ones_like(share), observed)
+    return np.where(inverse < 1e-299, np.inf, _quotient(np.ones_like(share), inverse))
+
+
+def _nested(
+    q: FloatArray, within: FloatArray, imputations: int
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return total variance, degrees of freedom and adjustment of ``nested``; Reiter (2004)."""
+    nests = q.reshape(imputations, -1, q.shape[1])
+    m, r = nests.shape[:2]
+    between = (1 + 1 / m) * nests.mean(axis=1).var(axis=0, ddof=1)
+    drawn = nests.var(axis=1, ddof=1).mean(axis=0) / r
+    least = drawn / m
+    total = within + np.maximum(between - drawn, least)
+    terms = _squared(between) / (m - 1) + _squared(drawn) / (m * (r - 1))
+    return total, _quotient(_squared(total), terms), np.asarray(between - drawn < least)
 
 
 def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> float:

@@ -723,7 +723,7 @@ def _compared(
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
     # Rule "partially" does not depend on the numbers of records.
-    counts = {} if rule == "partially" else {"n": n, "k": float(sizes.mean())}
+    counts: dict[str, Any] = {} if rule == "partially" else {"n": n, "k": float(sizes.mean())}
     if request.has_design and all(np.isfinite(fit.df) for _, fit in fitted):
         counts["df"] = min(fit.df for _, fit in fitted)
     combined = combine(q, u, rule=rule, level=level, names=names, **counts)

@@ -15,6 +15,14 @@ test_that("combined variances are those of the papers", {
   expect_equal(adjusted$std_error^2, 1.8 * 0.5)
   expect_identical(adjusted$df, Inf)
   expect_equal(combined("redrawn", n = 100, k = 10)$std_error^2, 4 / 3 - 0.66)
+  imputed <- combined("imputed", df = 20)
+  expect_equal(imputed$std_error^2, 0.6 + 4 / 3)
+  share <- (4 / 3) / (0.6 + 4 / 3)
+  expect_equal(imputed$df, 1 / (share^2 / 2 + 1 / (21 / 23 * 20 * (1 - share))))
+  nested <- combine_estimates(cbind(c(1, 3, 5, 7)), cbind(rep(0.5, 4)), "nested", n = 10, k = 20,
+                              imputations = 2)
+  expect_equal(nested$std_error^2, 1 + 1.5 * 8 - 1)
+  expect_equal(nested$df, 12^2 / (12^2 + 1 / 2))
 })
 
 test_that("rules that do not apply are refused", {
@@ -22,6 +30,7 @@ test_that("rules that do not apply are refused", {
   refused <- function(...) problems_of_error(combine_estimates(one, one, ...))
   expect_match(refused(rule = "partially"), "at least two datasets")
   expect_match(refused(rule = "simple"), "needs n and k")
+  expect_match(refused(rule = "nested", n = 1, k = 1), "needs imputations")
   expect_match(refused(rule = "rubin"), "must be one of")
   expect_match(refused(rule = "simple", n = 1, k = 1, level = 95), "between 0 and 1")
   expect_match(problems_of_error(combine_estimates(one, -one, n = 1, k = 1)), "not negative")

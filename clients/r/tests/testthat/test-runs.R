@@ -145,3 +145,18 @@ test_that("settings are compared, and a file is refined", {
   expect_match(problems_of_error(refine(codes, codes, "sex", "edu", generatons = 3)),
                "did you mean 'generations'")
 })
+
+test_that("missing cells are filled, and observed ones stay", {
+  skip_without_command()
+  people <- small_frame()
+  people$pay[c(3, 50)] <- NA
+  made <- complete_data(people, m = 2, cells = list(pay = ""), seed = 1, quiet = TRUE,
+                        variables = list(pay = list(kind = "numeric")))
+  expect_length(made, 2)
+  expect_identical(attr(made, "filled"), c(pay = 2L))
+  for (one in made) {
+    expect_false(anyNA(one$pay))
+    expect_equal(one$pay[-c(3, 50)], people$pay[-c(3, 50)])
+    expect_identical(one[names(one) != "pay"], people[names(people) != "pay"])
+  }
+})
