@@ -48,6 +48,7 @@ from synthesizer.extensions.descriptions.description import (
     Description,
     VariableFacts,
     description_problems,
+    known_groups,
     problem,
     read_description,
     variable_of,
@@ -224,7 +225,8 @@ def _plan(description: Description, registry: Registry) -> Plan:
 
 def _settings(description: Description) -> dict[str, Any]:
     """Return the configuration of the chain: declared relations, nothing else."""
-    groups = dict(description.groups)
+    known = known_groups()
+    groups = {key: options for key, options in description.groups.items() if key in known}
     panel = groups.get("panel")
     has_relations = description.rules or description.forbid
     if isinstance(panel, Mapping) and {*panel} <= {"wide", "career"} and not has_relations:
@@ -503,14 +505,14 @@ class _Example:
             before: IntArray = np.cumsum(fits) - fits
             in_unit: IntArray = before - before[np.flatnonzero(first)][self.unit]
             wrong |= fits & (in_unit >= most)
-        rng, own = self.seed.generator("heads"), sorted(head.names & {*table.names})
+        rng, inputs = self.seed.generator("heads"), sorted(head.names & {*table.names})
         changed = table
         for rows, donors in ((first & ~is_head, is_head), (wrong & ~first, kept)):
             where, pool = np.flatnonzero(rows), np.flatnonzero(donors)
             if len(pool):
                 chosen = pool[rng.integers(0, len(pool), len(where))]
                 changed = changed.with_columns(
-                    changed[n].replaced(where, table[n].take(chosen)) for n in own
+                    changed[n].replaced(where, table[n].take(chosen)) for n in inputs
                 )
         return changed
 

@@ -249,9 +249,11 @@ def changed(*path: Any, to: Any, base: str = "plain") -> dict[str, Any]:
         (changed("periods", to=[], base="panel"), "undeclared_periods"),
         (changed("periods", to=["soon"], base="panel"), "odd_label"),
         (changed("rows_per_unit", to={"low": 5, "high": 2}, base="panel"), "low_above_high"),
-        (changed("groups", "panel", "person", to="nobody", base="panel"), "unknown_column"),
+        (changed("groups", "panel", "person", to="gone", base="panel"), "unknown_column"),
         (changed("groups", to={"panel": {"time": "year"}}, base="panel"), "wrong_value"),
-        (changed("groups", to={"club": {}}, base="panel"), "unknown_key"),
+        (changed("groups", to={"club": {}}, base="panel"), "unknown_group"),
+        (changed("groups", to={"plugins": ["os"]}), "unknown_group"),
+        (changed("file", to={"encoding": "utf-9"}), "wrong_value"),
     ],
 )
 def test_a_contradiction_is_refused_with_its_code(content: dict[str, Any], code: str) -> None:
