@@ -125,17 +125,18 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10693,
+    "data": 10706,
     "models": 9818,
     "measures": 14464,
-    "engine": 1792,
+    "engine": 1797,
     "report": 6627,
     "config": 942,
     "plan": 3620,
     "jobs": 2933,
-    "cli": 1661,
+    "cli": 1667,
     "extensions": 0,
     "extensions.comparison": 952,
+    "extensions.descriptions": 1168,
     "extensions.genetic": 2325,
     "extensions.households": 1252,
     "extensions.labelled": 878,
@@ -159,7 +160,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 323
+MOST_FILES = 330
 """Most Python files of the package. It only falls, but for what a new extension divides. One is
 `__main__`, for ``python -m synthesizer``."""
 

@@ -168,12 +168,10 @@ def model_of(
 
     plan = _plan(description, registry or Registry.load())
     model = saved_model(plan, _chain(description, plan), Phases())
-    data = {
-        "origin": "description" if path is None else path.name,
-        "sha256": None if path is None else sha256(path),
-        "rows": description.rows,
-        "columns": len(description.variables),
-    }
+    data: dict[str, Any] = {"rows": description.rows, "columns": len(description.variables)}
+    data |= {"origin": "description", "sha256": None}
+    if path is not None:
+        data |= {"origin": path.name, "sha256": sha256(path)}
     notes = [str(problem("made_from_description"))]
     return replace(model, origin=dict(model.origin) | {"data": data, "notes": notes})
 
@@ -181,10 +179,9 @@ def model_of(
 def load_described(path: Path, registry: Registry) -> SavedModel:
     """Return the model of a description file."""
     problems, description = Problems(), read_description(path)
-    model = problems.attempt(model_of, description, registry, path, where=str(path))
-    problems.settle(ConfigError)
-    assert model is not None  # noqa: S101 - there was no problem
-    return model
+    with problems.gathered(str(path)):
+        return model_of(description, registry, path)
+    raise ConfigError(problems)
 
 
 def _chain(description: Description, plan: Plan) -> DescribedChain:
@@ -208,18 +205,17 @@ def _chain(description: Description, plan: Plan) -> DescribedChain:
 def _plan(description: Description, registry: Registry) -> Plan:
     """Return the plan of a chain of the example; raise one error with every problem."""
     problems = Problems()
-    content = _settings(description)
-    config = problems.attempt(read_chain_config, content)
-    if config is None:  # the rest is checked as a file without groups
-        config = read_chain_config({"checks": ALL_OFF})
+    config = read_chain_config({"checks": ALL_OFF})  # a file without groups, if these are wrong
+    with problems.gathered():
+        config = read_chain_config(_settings(description))
     example = _Example(description, config, problems)
     table = example.table()
     problems += description_problems(description, example.computed)
     layout = problems.attempt(layout_of, description)
     data = replace(Input.of(table), layout=layout or Layout(form="csv", names=table.names))
-    plan = problems.attempt(lambda: make_plan(config, data, registry))
+    with problems.gathered():
+        plan = make_plan(config, data, registry)
     problems.settle(ConfigError)
-    assert plan is not None  # noqa: S101 - there was no problem
     return plan
 
 
@@ -235,20 +231,14 @@ def _settings(description: Description) -> dict[str, Any]:
         name: {k: v for k in ("derived", "follows") if (v := getattr(facts, k)) is not None}
         for name, facts in description.variables.items()
     }
-    return {
-        **groups,
+    rules = [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules]
+    return groups | {
         "variables": {name: entry for name, entry in variables.items() if entry},
-        "rules": [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules],
-        "forbid": [*description.forbid],
-        "default_method": "sample",
-        "models": {"sample": {"min_holders": 0}},
-        "relations": "none",
-        "on_violation": "ignore",
-        "checks": ALL_OFF,
-        "random_key": "none",
-        "seed": SEED,
-        "workers": 1,
-    }
+        "rules": rules, "forbid": [*description.forbid], "relations": "none",
+        "default_method": "sample", "models": {"sample": {"min_holders": 0}},
+        "on_violation": "ignore", "checks": ALL_OFF,
+        "random_key": "none", "seed": SEED, "workers": 1,
+    }  # fmt: skip
 
 
 def layout_of(description: Description) -> Layout:

@@ -121,7 +121,11 @@ def _of_input(read: Input, config: ChainConfig) -> Description:
     table = read.table.select(n for n in read.table.names if n not in dropped)
     arrangement = form_of(config, table)
     relations = _relations(table, arrangement, config)
-    return describe_table(table, read.layout, arrangement, relations, config=config)
+    described = describe_table(table, read.layout, arrangement, relations, config=config)
+    if not dropped:
+        return described
+    how = {**described.from_data, "columns": f"without {', '.join(sorted(dropped))}"}
+    return described.model_copy(update={"from_data": how})
 
 
 def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:

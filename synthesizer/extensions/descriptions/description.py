@@ -243,10 +243,9 @@ def read_description(path: str | Path) -> Description:
     """
     content = {str(key): value for key, value in read_yaml(Path(path)).items()}
     problems = Problems()
-    description = problems.attempt(lambda: Description(**content), where=str(path))
-    problems.settle(ConfigError)
-    assert description is not None  # noqa: S101 - there was no problem
-    return description
+    with problems.gathered(str(path)):
+        return Description(**content)
+    raise ConfigError(problems)
 
 
 def variable_of(name: str, facts: VariableFacts) -> Variable:

@@ -140,6 +140,7 @@ def test_a_wide_panel_has_absent_persons_as_declared() -> None:
     assert set(present) >= {2, 3, 4}
 
 
+@pytest.mark.skipif("household" not in ALL, reason="needs the extension households")
 def test_households_have_one_head_and_their_size() -> None:
     made = made_of(household_description(), rows=200)
     groups = made.groupby("hid")

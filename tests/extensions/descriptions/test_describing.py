@@ -214,6 +214,7 @@ def test_a_csv_file_keeps_its_signs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "sav", "dta"])
 def test_typed_and_labelled_files_keep_types_and_labels(ending: str, tmp_path: Path) -> None:
+    pytest.importorskip("synthesizer.extensions.labelled")
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = people()[["pay"]].assign(sex=np.arange(400) % 2 + 1.0)
     path = tmp_path / f"p.{ending}"
