@@ -293,15 +293,15 @@ _TYPE = re.compile(
 def _arrow_type(name: str, text: str) -> pa.DataType:
     """Return the Arrow type of a text such as ``int64``, as Arrow prints types."""
     try:
-        found = _TYPE.fullmatch(text)
-        if found is None:
+        parts = _TYPE.fullmatch(text)
+        if parts is None:
             return pa.type_for_alias(text)
-        if found["values"]:
-            values, indices = map(pa.type_for_alias, (found["values"], found["indices"]))
-            return pa.dictionary(indices, values, ordered=found["ordered"] == "1")
-        if found["unit"]:
-            return pa.timestamp(found["unit"], tz=found["zone"])
-        return pa.decimal128(int(found["digits"]), int(found["scale"]))
+        if parts["values"]:
+            values, indices = map(pa.type_for_alias, (parts["values"], parts["indices"]))
+            return pa.dictionary(indices, values, ordered=parts["ordered"] == "1")
+        if parts["unit"]:
+            return pa.timestamp(parts["unit"], tz=parts["zone"])
+        return pa.decimal128(int(parts["digits"]), int(parts["scale"]))
     except (ValueError, pa.ArrowException):
         raise ConfigError(problem("odd_storage", name=name, key="column.type")) from None
 
@@ -488,16 +488,16 @@ class _Example:
         """Return households whose first member alone is the head, and within ``at_most``."""
         first = np.diff(self.unit, prepend=-1) != 0
         is_head = head.condition(table)
-        kept, wrong = ~is_head, is_head & ~first
+        others, wrong = ~is_head, is_head & ~first
         for text, most in getattr(self.arranging, "at_most", {}).items():
             fits = Expression.parse(text).condition(table)
-            kept &= ~fits
+            others &= ~fits
             before: IntArray = np.cumsum(fits) - fits
             in_unit: IntArray = before - before[np.flatnonzero(first)][self.unit]
             wrong |= fits & (in_unit >= most)
         rng, inputs = self.seed.generator("heads"), sorted(head.names & {*table.names})
         changed = table
-        for rows, donors in ((first & ~is_head, is_head), (wrong & ~first, kept)):
+        for rows, donors in ((first & ~is_head, is_head), (wrong & ~first, others)):
             where, pool = np.flatnonzero(rows), np.flatnonzero(donors)
             if len(pool):
                 chosen = pool[rng.integers(0, len(pool), len(where))]

@@ -60,7 +60,7 @@ def moves_between_agencies(careers: Frame) -> Any:
 def months_in_states(leavers: Frame) -> Any:
     months = [f"m{k}" for k in range(1, 13)]
     counts = {s: (leavers[months] == s).sum(axis=1).mean() for s in ("school", "work", "none")}
-    first = leavers[months].ne("work").cumprod(axis=1).sum(axis=1)
+    first = (leavers[months] != "work").cumprod(axis=1).sum(axis=1)
     return counts["school"] + counts["work"] + counts["none"] == len(months), first.max()
 
 
