@@ -184,9 +184,7 @@ def describe_table(
             facts["constant"], facts["from_data"]["constant"] = True, "in all rows of each"
         facts["column"] = columns[column.name]
         variables[column.name] = VariableFacts.model_validate(facts)
-    public = [
-        one for one in relations if one.names <= {*table.names} and _is_public(one, variables)
-    ]
+    public = [r for r in relations if r.names <= {*table.names} and _is_public(r, variables)]
     for one in public:
         facts_of = variables[one.name]
         if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
@@ -336,16 +334,14 @@ def _levels(
         return [*levels], "" if declared.levels or declared.public else "of a yes-no variable"
     codes: IntArray = column.data.astype(np.int64)[column.is_observed]
     counts = _counts(codes, None if owners is None else owners[column.is_observed], len(levels))
-    described = [
-        x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)
-    ]
-    described += sorted(labelled - {*levels, *column.variable.missing})
-    gone = sum(level not in described for level in levels)
-    if not gone and {*described} <= labelled:
-        return described, ""
+    shown = [x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)]
+    shown += sorted(labelled - {*levels, *column.variable.missing})
+    gone = sum(level not in shown for level in levels)
+    if not gone and {*shown} <= labelled:
+        return shown, ""
     band = next((words for most, words in BANDS if gone < most), "100 or more")
     words = f"of at least {MIN_HOLDERS} records"
-    return described, f"{words}; {band} rare levels are left out" if gone else words
+    return shown, f"{words}; {band} rare levels are left out" if gone else words
 
 
 def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, str]:
