@@ -136,7 +136,7 @@ CEILINGS = {
     "cli": 1667,
     "extensions": 0,
     "extensions.comparison": 952,
-    "extensions.descriptions": 1230,
+    "extensions.descriptions": 1235,
     "extensions.genetic": 2325,
     "extensions.households": 1253,
     "extensions.labelled": 878,
