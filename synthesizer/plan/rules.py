@@ -269,8 +269,7 @@ def _rules(context: Context, chain: ChainOrder, problems: Problems) -> list[Rule
         condition, used = _condition(context, f"{entry}, if", rule.condition, problems)
         is_checked = context.config.on_violation != "ignore"
         if is_checked and condition is not None and not condition.count(table):
-            text = rule.condition
-            problems.append(problem("rule_without_rows", entry=entry, condition=text))
+            problems.append(problem("rule_without_rows", entry=entry, condition=rule.condition))
         for name, value in rule.then.items():
             if columns.is_faulty(name):
                 continue

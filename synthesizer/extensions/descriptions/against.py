@@ -40,14 +40,14 @@ def differences(description: Description, data: Any) -> tuple[Problem, ...]:
         if name in raw.names
     }
     read = read_frame(raw, read_chain_config({"variables": declared}))
-    found: list[Problem] = [*map(Problem.of, read.problems)]
+    listed: list[Problem] = [*map(Problem.of, read.problems)]
     for name, facts in description.variables.items():
         if name not in raw.names:
-            found.append(problem("absent_column", name=name))
+            listed.append(problem("absent_column", name=name))
         elif name in read.table:
-            found += _of_column(read.table[name], facts)
+            listed += _of_column(read.table[name], facts)
     new = (name for name in raw.names if name not in description.variables)
-    return (*found, *(problem("new_column", name=name) for name in new))
+    return (*listed, *(problem("new_column", name=name) for name in new))
 
 
 def _of_column(column: Column, facts: VariableFacts) -> Iterator[Problem]:

@@ -46,13 +46,13 @@ def of_codebook(path: Path) -> Description:
         return _of_run(path)
     raw = read_path(path, min_rows=1)
     cells = {name.strip().lower(): raw.arrow.column(name).to_pylist() for name in raw.names}
-    found = {
+    columns = {
         key: next((cells[name] for name in names if name in cells), None)
         for key, names in COLUMNS.items()
     }
-    if found["name"] is None:
+    if columns["name"] is None:
         raise DataError(problem("no_codebook", path=path))
-    texts = {key: column for key, column in found.items() if column is not None}
+    texts = {key: column for key, column in columns.items() if column is not None}
     variables: dict[str, Any] = {}
     for row in range(raw.n_rows):
         entry = {key: str(column[row] or "").strip() for key, column in texts.items()}
@@ -103,8 +103,8 @@ def _of_run(path: Path) -> Description:
 def _released(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the facts of one variable of a codebook.json."""
     yield from ((k, one[k]) for k in ("kind", "label", "unit", "decimals", "date_format"))
-    found = one["range"] is not None and one["kind"] in ("numeric", "date")
-    if found:
+    has_range = one["range"] is not None and one["kind"] in ("numeric", "date")
+    if has_range:
         yield "range", one["range"]
     coded = one["kind"] in ("categorical", "ordered", "boolean")
     yield "levels", [level["level"] for level in one["levels"]] if coded else []
@@ -112,4 +112,4 @@ def _released(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     pairs = [(x["level"], x["label"]) for x in one["levels"]]
     pairs += [(x["code"], x["label"]) for x in one["missing"]]
     yield "level_labels", {code: label for code, label in pairs if label}
-    yield "from_data", {"range": RELEASED} if found else {}
+    yield "from_data", {"range": RELEASED} if has_range else {}

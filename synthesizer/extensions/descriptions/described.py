@@ -48,6 +48,7 @@ from synthesizer.extensions.descriptions.description import (
     Description,
     VariableFacts,
     description_problems,
+    known_groups,
     problem,
     read_description,
     variable_of,
@@ -167,12 +168,10 @@ def model_of(
 
     plan = _plan(description, registry or Registry.load())
     model = saved_model(plan, _chain(description, plan), Phases())
-    data = {
-        "origin": "description" if path is None else path.name,
-        "sha256": None if path is None else sha256(path),
-        "rows": description.rows,
-        "columns": len(description.variables),
-    }
+    data: dict[str, Any] = {"rows": description.rows, "columns": len(description.variables)}
+    data |= {"origin": "description", "sha256": None}
+    if path is not None:
+        data |= {"origin": path.name, "sha256": sha256(path)}
     notes = [str(problem("made_from_description"))]
     return replace(model, origin=dict(model.origin) | {"data": data, "notes": notes})
 
@@ -180,10 +179,9 @@ def model_of(
 def load_described(path: Path, registry: Registry) -> SavedModel:
     """Return the model of a description file."""
     problems, description = Problems(), read_description(path)
-    model = problems.attempt(model_of, description, registry, path, where=str(path))
-    problems.settle(ConfigError)
-    assert model is not None  # noqa: S101 - there was no problem
-    return model
+    with problems.gathered(str(path)):
+        return model_of(description, registry, path)
+    raise ConfigError(problems)
 
 
 def example_of(description: Description, registry: Registry) -> Table:
@@ -218,24 +216,24 @@ def _chain(description: Description, plan: Plan) -> DescribedChain:
 def _plan(description: Description, registry: Registry) -> Plan:
     """Return the plan of a chain of the example; raise one error with every problem."""
     problems = Problems()
-    content = _settings(description)
-    config = problems.attempt(read_chain_config, content)
-    if config is None:  # the rest is checked as a file without groups
-        config = read_chain_config({"checks": ALL_OFF})
+    config = read_chain_config({"checks": ALL_OFF})  # a file without groups, if these are wrong
+    with problems.gathered():
+        config = read_chain_config(_settings(description))
     example = _Example(description, config, problems)
     table = example.table()
     problems += description_problems(description, example.computed)
     layout = problems.attempt(layout_of, description)
     data = replace(Input.of(table), layout=layout or Layout(form="csv", names=table.names))
-    plan = problems.attempt(lambda: make_plan(config, data, registry))
+    with problems.gathered():
+        plan = make_plan(config, data, registry)
     problems.settle(ConfigError)
-    assert plan is not None  # noqa: S101 - there was no problem
     return plan
 
 
 def _settings(description: Description) -> dict[str, Any]:
     """Return the configuration of the chain: declared relations, nothing else."""
-    groups = dict(description.groups)
+    known = known_groups()
+    groups = {key: options for key, options in description.groups.items() if key in known}
     panel = groups.get("panel")
     has_relations = description.rules or description.forbid
     if isinstance(panel, Mapping) and {*panel} <= {"wide", "career"} and not has_relations:
@@ -244,20 +242,14 @@ def _settings(description: Description) -> dict[str, Any]:
         name: {k: v for k in ("derived", "follows") if (v := getattr(facts, k)) is not None}
         for name, facts in description.variables.items()
     }
-    return {
-        **groups,
+    rules = [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules]
+    return groups | {
         "variables": {name: entry for name, entry in variables.items() if entry},
-        "rules": [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules],
-        "forbid": [*description.forbid],
-        "default_method": "sample",
-        "models": {"sample": {"min_holders": 0}},
-        "relations": "none",
-        "on_violation": "ignore",
-        "checks": ALL_OFF,
-        "random_key": "none",
-        "seed": SEED,
-        "workers": 1,
-    }
+        "rules": rules, "forbid": [*description.forbid], "relations": "none",
+        "default_method": "sample", "models": {"sample": {"min_holders": 0}},
+        "on_violation": "ignore", "checks": ALL_OFF,
+        "random_key": "none", "seed": SEED, "workers": 1,
+    }  # fmt: skip
 
 
 def layout_of(description: Description) -> Layout:
@@ -312,15 +304,15 @@ _TYPE = re.compile(
 def _arrow_type(name: str, text: str) -> pa.DataType:
     """Return the Arrow type of a text such as ``int64``, as Arrow prints types."""
     try:
-        found = _TYPE.fullmatch(text)
-        if found is None:
+        parts = _TYPE.fullmatch(text)
+        if parts is None:
             return pa.type_for_alias(text)
-        if found["values"]:
-            values, indices = map(pa.type_for_alias, (found["values"], found["indices"]))
-            return pa.dictionary(indices, values, ordered=found["ordered"] == "1")
-        if found["unit"]:
-            return pa.timestamp(found["unit"], tz=found["zone"])
-        return pa.decimal128(int(found["digits"]), int(found["scale"]))
+        if parts["values"]:
+            values, indices = map(pa.type_for_alias, (parts["values"], parts["indices"]))
+            return pa.dictionary(indices, values, ordered=parts["ordered"] == "1")
+        if parts["unit"]:
+            return pa.timestamp(parts["unit"], tz=parts["zone"])
+        return pa.decimal128(int(parts["digits"]), int(parts["scale"]))
     except (ValueError, pa.ArrowException):
         raise ConfigError(problem("odd_storage", name=name, key="column.type")) from None
 
@@ -507,21 +499,21 @@ class _Example:
         """Return households whose first member alone is the head, and within ``at_most``."""
         first = np.diff(self.unit, prepend=-1) != 0
         is_head = head.condition(table)
-        kept, wrong = ~is_head, is_head & ~first
+        others, wrong = ~is_head, is_head & ~first
         for text, most in getattr(self.arranging, "at_most", {}).items():
             fits = Expression.parse(text).condition(table)
-            kept &= ~fits
+            others &= ~fits
             before: IntArray = np.cumsum(fits) - fits
             in_unit: IntArray = before - before[np.flatnonzero(first)][self.unit]
             wrong |= fits & (in_unit >= most)
-        rng, own = self.seed.generator("heads"), sorted(head.names & {*table.names})
+        rng, inputs = self.seed.generator("heads"), sorted(head.names & {*table.names})
         changed = table
-        for rows, donors in ((first & ~is_head, is_head), (wrong & ~first, kept)):
+        for rows, donors in ((first & ~is_head, is_head), (wrong & ~first, others)):
             where, pool = np.flatnonzero(rows), np.flatnonzero(donors)
             if len(pool):
                 chosen = pool[rng.integers(0, len(pool), len(where))]
                 changed = changed.with_columns(
-                    changed[n].replaced(where, table[n].take(chosen)) for n in own
+                    changed[n].replaced(where, table[n].take(chosen)) for n in inputs
                 )
         return changed
 

@@ -106,13 +106,13 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
 def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
     """Return the data as read, with all levels: a run would group rare ones of many."""
     config = config.model_copy(update={"rare": None})
-    found = read(config)
-    columns = (c.variable for c in found.table.columns)
+    source = read(config)
+    columns = (c.variable for c in source.table.columns)
     if odd := [one.name for one in columns if one.is_coded and GROUP in one.levels]:
-        known = by_column(config, config.variables, found.columns.names or ())
+        known = by_column(config, config.variables, source.columns.names or ())
         public = {n: (known.get(n) or VariableConfig()).changed(public=True) for n in odd}
-        found = read(config.model_copy(update={"variables": known | public}))
-    return found
+        source = read(config.model_copy(update={"variables": known | public}))
+    return source
 
 
 def _of_input(read: Input, config: ChainConfig) -> Description:
@@ -121,7 +121,11 @@ def _of_input(read: Input, config: ChainConfig) -> Description:
     table = read.table.select(n for n in read.table.names if n not in dropped)
     arrangement = form_of(config, table)
     relations = _relations(table, arrangement, config)
-    return describe_table(table, read.layout, arrangement, relations, config=config)
+    described = describe_table(table, read.layout, arrangement, relations, config=config)
+    if not dropped:
+        return described
+    how = {**described.from_data, "columns": f"without {', '.join(sorted(dropped))}"}
+    return described.model_copy(update={"from_data": how})
 
 
 def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:
@@ -180,16 +184,16 @@ def describe_table(
             facts["constant"], facts["from_data"]["constant"] = True, "in all rows of each"
         facts["column"] = columns[column.name]
         variables[column.name] = VariableFacts.model_validate(facts)
-    kept = [one for one in relations if one.names <= {*table.names} and _is_public(one, variables)]
-    for one in kept:
+    public = [r for r in relations if r.names <= {*table.names} and _is_public(r, variables)]
+    for one in public:
         facts_of = variables[one.name]
         if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
             variables[one.name] = _related(facts_of, one, table, owners)
-    rules = [{"if": r.text, "then": {r.name: r.value}} for r in kept if r.key == "rules"]
-    forbid = [r.text for r in kept if r.key == "forbid"]
+    rules = [{"if": r.text, "then": {r.name: r.value}} for r in public if r.key == "rules"]
+    forbid = [r.text for r in public if r.key == "forbid"]
     shape = _shape(table, arrangement, config)
     how = shape.pop("from_data", {}) | {"rows": "rounded", "file": "as read", "column": "as read"}
-    how |= {k: HELD for k, found in (("rules", rules), ("forbid", forbid)) if found}
+    how |= {k: HELD for k, entries in (("rules", rules), ("forbid", forbid)) if entries}
     of_file = {
         "rows": _rounded(table.n_rows if owners is None else int(owners.max()) + 1),
         "file": _file(layout),
@@ -243,19 +247,19 @@ def _file(layout: Layout) -> FileFacts:
 
 def _columns(layout: Layout, table: Table) -> dict[str, dict[str, Any]]:
     """Return how each column is stored; codes are missing codes that are public, too."""
-    found: dict[str, dict[str, Any]] = {name: {} for name in layout.names}
+    stored: dict[str, dict[str, Any]] = {name: {} for name in layout.names}
     quoting = layout.csv.quoting if layout.csv is not None else ()
     parts: list[Sequence[Any]] = [layout.frame, layout.labelled, quoting]
     for part in parts:
         for name, one in zip(layout.names, part, strict=False):
             values = {item.name: getattr(one, item.name) for item in fields(one)}
-            found[name] |= {k: v for k, v in values.items() if k in ColumnFacts.model_fields}
+            stored[name] |= {k: v for k, v in values.items() if k in ColumnFacts.model_fields}
             codes = {*_held_codes(table[name]), *values.get("labels", ())}
             for key in {"bare", "missing"} & values.keys():
-                found[name][key] = [code for code in values[key] if code in codes]
+                stored[name][key] = [code for code in values[key] if code in codes]
     for field in layout.types or ():
-        found[field.name]["type"] = str(field.type)
-    return found
+        stored[field.name]["type"] = str(field.type)
+    return stored
 
 
 def _held_codes(column: Column, owners: IntArray | None = None) -> set[str]:
@@ -330,14 +334,14 @@ def _levels(
         return [*levels], "" if declared.levels or declared.public else "of a yes-no variable"
     codes: IntArray = column.data.astype(np.int64)[column.is_observed]
     counts = _counts(codes, None if owners is None else owners[column.is_observed], len(levels))
-    kept = [x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)]
-    kept += sorted(labelled - {*levels, *column.variable.missing})
-    gone = sum(level not in kept for level in levels)
-    if not gone and {*kept} <= labelled:
-        return kept, ""
+    shown = [x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)]
+    shown += sorted(labelled - {*levels, *column.variable.missing})
+    gone = sum(level not in shown for level in levels)
+    if not gone and {*shown} <= labelled:
+        return shown, ""
     band = next((words for most, words in BANDS if gone < most), "100 or more")
     words = f"of at least {MIN_HOLDERS} records"
-    return kept, f"{words}; {band} rare levels are left out" if gone else words
+    return shown, f"{words}; {band} rare levels are left out" if gone else words
 
 
 def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, str]:

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from synthesizer.config.keys import RuleConfig
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.files import write_texts
 from synthesizer.data.options import MAX_ROWS, Finite, Share, Whole, no_boolean
-from synthesizer.data.plugins import found_at
+from synthesizer.data.plugins import arranging_keys, found_at, installed
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import MAX_EXACT
@@ -34,6 +34,14 @@ MIN_HOLDERS = 5
 """Fewest records, or persons, with a level, and beyond the ends of a range."""
 
 Bound = Annotated[Finite | str, BeforeValidator(no_boolean)]
+
+
+def _encoding(value: str) -> str:
+    try:
+        "".encode(value)
+    except LookupError:
+        raise ValueError(f"is no encoding of texts: {value}; write utf-8") from None
+    return value
 
 
 class RangeFacts(Part):
@@ -51,7 +59,7 @@ class FileFacts(Part):
     labelled: bool = Field(False, description="columns have labels, as in SPSS and Stata")
     delimiter: str = Field(",", min_length=1, max_length=1)
     line_end: Literal["\n", "\r\n", "\r"] = "\n"
-    encoding: str = "utf-8"
+    encoding: Annotated[str, AfterValidator(_encoding)] = "utf-8"
     bom: bool = False
     final_newline: bool = True
     quote: Literal['"', "'"] = '"'
@@ -235,10 +243,9 @@ def read_description(path: str | Path) -> Description:
     """
     content = {str(key): value for key, value in read_yaml(Path(path)).items()}
     problems = Problems()
-    description = problems.attempt(lambda: Description(**content), where=str(path))
-    problems.settle(ConfigError)
-    assert description is not None  # noqa: S101 - there was no problem
-    return description
+    with problems.gathered(str(path)):
+        return Description(**content)
+    raise ConfigError(problems)
 
 
 def variable_of(name: str, facts: VariableFacts) -> Variable:
@@ -257,8 +264,15 @@ def variable_of(name: str, facts: VariableFacts) -> Variable:
     )
 
 
+def known_groups() -> set[str]:
+    """Return the keys that group rows: ``panel``, and those of installed extensions."""
+    return {"panel", *arranging_keys()}
+
+
 def description_problems(described: Description, computed: Iterable[str]) -> Iterator[Problem]:
     """Yield contradictions and absent facts; ``computed`` variables need no range."""
+    for name in described.groups.keys() - known_groups():
+        yield problem("unknown_group", name=name, installed=installed())
     sizes = described.rows_per_unit
     if sizes is not None and sizes.low > sizes.high:
         yield problem("low_above_high", name="rows_per_unit")

@@ -45,8 +45,8 @@ def describe(
     if data is None:
         raise ConfigError("describe: name a data file, a configuration or a codebook")
     if against is not None:
-        found = differences(read_description(against), data)
-        say("\n".join(found) or f"{data}: no difference from {against}")
+        listed = differences(read_description(against), data)
+        say("\n".join(listed) or f"{data}: no difference from {against}")
         return
     described = describing.describe(data, codebook=codebook)
     if out is None:

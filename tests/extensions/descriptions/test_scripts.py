@@ -14,7 +14,6 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.samples.builtin import sample_path
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.extensions.descriptions.describing import describe
-from tests.extensions.households.household_file import household_frame
 
 Frame = pd.DataFrame
 
@@ -61,7 +60,7 @@ def moves_between_agencies(careers: Frame) -> Any:
 def months_in_states(leavers: Frame) -> Any:
     months = [f"m{k}" for k in range(1, 13)]
     counts = {s: (leavers[months] == s).sum(axis=1).mean() for s in ("school", "work", "none")}
-    first = leavers[months].ne("work").cumprod(axis=1).sum(axis=1)
+    first = (leavers[months] != "work").cumprod(axis=1).sum(axis=1)
     return counts["school"] + counts["work"] + counts["none"] == len(months), first.max()
 
 
@@ -87,6 +86,14 @@ def leavers() -> Frame:
     return pd.concat([pd.Series(np.arange(1, 201), name="id"), table], axis=1)
 
 
+def households() -> Frame:
+    """Return simulated households of another extension, which may be removed."""
+    pytest.importorskip("synthesizer.extensions.households")
+    from tests.extensions.households.household_file import household_frame
+
+    return household_frame(200)
+
+
 FILES: dict[str, tuple[Callable[[], Frame], dict[str, Any], tuple[Callable[[Frame], Any], ...]]] = {
     "fair": (
         lambda: pd.read_csv(sample_path("fair")),
@@ -107,7 +114,7 @@ FILES: dict[str, tuple[Callable[[], Frame], dict[str, Any], tuple[Callable[[Fram
         (months_in_states,),
     ),
     "households": (
-        lambda: household_frame(200),
+        households,
         {"household": {"id": "hhid", "size": "hhsize", "head": "relation == 1"}},
         (heads_and_spouses, income_per_head),
     ),
