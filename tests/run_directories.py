@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.files import sha256
@@ -54,7 +54,7 @@ def _empty(annotation: Any) -> Any:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _empty(args[0])
-    if origin is UnionType:
+    if origin in (UnionType, Union):
         return None if NoneType in args else _empty(args[0])
     if origin is Literal:
         return args[0]

@@ -95,7 +95,8 @@ class Tasks(TyperGroup):
         if args and args[0] in FORMER and args[0] not in self.commands:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
-            ctx.fail(f"no command '{args[0]}'; {did_you_mean(args[0], self.commands, installed())}")
+            words = did_you_mean(args[0], self.commands, ""), installed()
+            ctx.fail(f"no command '{args[0]}'; {'; '.join(filter(None, words))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

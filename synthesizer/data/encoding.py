@@ -372,8 +372,8 @@ def _nearest_levels(
 ) -> dict[str, str | None]:
     """Return the nearest of ``many`` in place of each rare level; None without one."""
     at = {level: position for position, level in enumerate(counts)}
-    near = {x: min(((abs(at[x] - at[y]), y) for y in many), default=(0, None))[1] for x in rare}
-    return {level: near.get(level, level) for level in counts}
+    nearest = {x: min(((abs(at[x] - at[y]), y) for y in many), default=(0, None))[1] for x in rare}
+    return {level: nearest.get(level, level) for level in counts}
 
 
 def are_codes(levels: Collection[str]) -> bool:

@@ -92,6 +92,7 @@ import sys
 print("LOADED", *sorted(sys.modules))
 """
 DECLARED = {
+    "descriptions.structure_options",
     "genetic.genetic_options",
     "households.household_options",
     "households.household_pairs",

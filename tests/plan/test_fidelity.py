@@ -86,8 +86,8 @@ def test_the_verdict_is_that_of_files_for_code_unless_the_user_names_another():
     assert chosen.limits.purpose == "teaching"
     assert chosen.limits.profile == "low-fidelity-uk"
     assert ChainConfig(fidelity="full") == ChainConfig(fidelity="full", relations="auto")
-    kept = ChainConfig(fidelity="margins", relations="auto", default_method="normrank")
-    assert (kept.relations, kept.default_method) == ("auto", "normrank")
+    chosen = ChainConfig(fidelity="margins", relations="auto", default_method="normrank")
+    assert (chosen.relations, chosen.default_method) == ("auto", "normrank")
     with pytest.raises(ConfigError, match="fidelity: must be one of full, margins"):
         read_config({"data": {"sample": "fair"}, "fidelity": "low"})
 

@@ -51,12 +51,12 @@ def _in_codes(column: Column, variable: Variable) -> Column:
     return Column(variable, np.array(codes, dtype=np.int32)[column.data])
 
 
-def plan(asked: PlanRequest) -> Draft[StructurePlan | None]:
+def plan(request: PlanRequest) -> Draft[StructurePlan | None]:
     """Return the plan of a file of structure."""
-    context = asked.context
+    context = request.context
     if context.config.fidelity != "structure":
         return Draft(None, (problem("structure_is_fidelity"),))
-    if not asked.is_sound:
+    if not request.is_sound:
         return Draft(None)
     data = context.data
     description = describe_table(
