@@ -97,19 +97,17 @@ def encode_filled(texts: Texts, variable: Variable) -> tuple[Column, BoolArray]:
         new = texts.among(wider.levels[len(variable.levels) :])
         if new.any():
             raise ValueError(f"has no such level in {texts.where(new)}; write levels of the data")
-        column = _column(texts, wider)
+        cells, filled = _column(texts, wider), ~empty[texts.codes]
+        column = Column.zeros(variable, texts.n_rows).replaced(filled, cells.take(filled))
+        numbers = column.data[column.is_observed]
+        if (
+            variable.decimals is not None
+            and (np.round(numbers, variable.decimals) != numbers).any()
+        ):
+            raise ValueError("has more decimals than the data; round its numbers")
     except ValueError as error:
         raise DataError(f"column {texts.name!r} {error}") from None
-    filled = ~empty[texts.codes]
-    data, states = np.where(filled, column.data, 0), np.where(filled, column.missing_state(), 0)
-    if variable.is_coded:
-        return Column(variable, data.astype(np.int32)), filled
-    if (
-        variable.decimals is not None
-        and (np.round(data, variable.decimals) != data)[states == 0].any()
-    ):
-        raise DataError(f"column {texts.name!r} has more decimals than the data; round its numbers")
-    return Column(variable, data, states.astype(np.int8) if variable.missing else None), filled
+    return column, filled
 
 
 def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:

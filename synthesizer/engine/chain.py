@@ -26,7 +26,7 @@ from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
 from synthesizer.data.workers import load_blas, one_blas_thread
-from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_strata
+from synthesizer.engine.drawing import allocate, draw_block, row_blocks, split_strata, stacked
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.kernels import Float32Array
@@ -304,7 +304,7 @@ class FittedChain(Source):
         ``first`` begins a block; ``end`` ends a block or the dataset. Only for chains without
         strata.
         """
-        steps = self.strata[0].replicates[dataset if self.proper else 0]
+        steps = self.steps_of(dataset)
         blocks = (
             (dataset, 0, start, min(start + self.frame.block, end))
             for start in range(first, end, self.frame.block)
@@ -312,8 +312,7 @@ class FittedChain(Source):
         parts = [
             draw_block(steps, self.rules, self.forbids, seed, block, self.frame) for block in blocks
         ]
-        table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
-        return self.frame.finished(table, self.schema, first)
+        return self.frame.finished(stacked(parts), self.schema, first)
 
     def only(self, names: Collection[str]) -> FittedChain:
         """Return the chain of some variables, which can be drawn without the others."""
@@ -355,7 +354,7 @@ class FittedChain(Source):
             )
             for block in blocks
         )  # fmt: skip
-        return type(table).concatenate(parallel(n_jobs, tasks, None))
+        return stacked(parallel(n_jobs, tasks, None))
 
     def _finished(self, table: Table, seed: Seed, dataset: int) -> Table:
         for finisher in self.finishers:
@@ -410,7 +409,7 @@ class FittedChain(Source):
 
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
         """Return the joined blocks with new identifiers, and copied rows in the original order."""
-        table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
+        table = stacked(parts)
         if len(self.strata) > 1 and self.has_fixed_rows:
             source = np.concatenate([stratum.rows for stratum in self.strata])
             table = table.take_units(np.argsort(source))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Final, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,11 +19,11 @@ from synthesizer.data.sources import RawTable, from_frame, read_path
 from synthesizer.data.table import BoolArray, Column, Kind, Schema, Table
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.conditions import Conditions, Given, Margin, positions
-from synthesizer.models.fixed import FittedDerived
+from synthesizer.engine.drawing import combinations_of
+from synthesizer.models.fixed import Derived, FittedDerived
 
 AnyTable: TypeAlias = str | Path | pd.DataFrame | RawTable
 """A table of conditions: a file, a frame, or a result of `from_arrow`."""
-NOTHING_AFTER: Final = After()
 COUNT, SHARE = "count", "share"
 """Columns of margins with the wanted numbers."""
 MAX_OFF_SHARE = 0.005
@@ -37,13 +36,12 @@ class Drawable:
 
     schema: Schema
     """All variables of the data."""
-    names: AbstractSet[str]
+    names: Container[str]
     """Variables that the chain draws, or that follow from careers."""
     computed: Mapping[str, tuple[str, ...]]
     """Inputs of computed variables."""
-    keeps: bool
-    """Whether variables are copied row by row."""
-    has_strata: bool
+    excluding: Mapping[str, bool]
+    """Keys that exclude conditions, and whether the chain has them."""
 
     @classmethod
     def of_chain(cls, chain: FittedChain) -> Self:
@@ -51,17 +49,17 @@ class Drawable:
         steps = chain.steps_of(0)
         derived = (step for step in steps if isinstance(step.value_model, FittedDerived))
         computed = {step.variable.name: step.predictors for step in derived}
-        names, has_strata = positions(chain, steps).keys(), len(chain.strata) > 1
-        return cls(chain.schema, names, computed, chain.has_fixed_rows, has_strata)
+        excluding = {"keep": chain.has_fixed_rows, "strata": len(chain.strata) > 1}
+        return cls(chain.schema, positions(chain, steps), computed, excluding)
 
     @classmethod
     def of_spec(cls, spec: ChainSpec, schema: Schema) -> Self:
         """Return the variables of a chain before its fit."""
-        can = {step: step.model.abilities for step in spec.steps}
-        computed = {step.variable: step.predictors for step in can if can[step].deterministic}
-        keeps = any(abilities.copies_rows for abilities in can.values())
-        names = {*spec.order, *spec.frame.derived}
-        return cls(schema, names, computed, keeps, bool(spec.strata))
+        derived = (step for step in spec.steps if isinstance(step.model, Derived))
+        computed = {step.variable: step.predictors for step in derived}
+        keeps = any(step.model.abilities.copies_rows for step in spec.steps)
+        excluding = {"keep": keeps, "strata": bool(spec.strata)}
+        return cls(schema, (*spec.order, *spec.frame.derived), computed, excluding)
 
     @property
     def known(self) -> Schema:
@@ -72,25 +70,24 @@ class Drawable:
 
 def read_conditions(
     chain: Drawable,
-    *,
-    given: AnyTable | None = None,
-    where: str | None = None,
-    margins: Sequence[AnyTable] = (),
-    after: After = NOTHING_AFTER,
-) -> Conditions:
-    """Return conditions in the codes of a chain.
+    given: AnyTable | None,
+    where: str | None,
+    margins: Sequence[AnyTable],
+    after: After,
+) -> Conditions | None:
+    """Return conditions in the codes of a chain; None if there are none.
 
     Parameters
     ----------
     chain : Drawable
         The variables that conditions may name.
-    given : path or DataFrame, optional
+    given : path or DataFrame, or None
         One row a wanted record (person of a panel); values of empty cells are drawn.
-    where : str, optional
+    where : str, or None
         Condition of the expression language that every record (first row of a person) satisfies.
     margins : sequence of path or DataFrame
         Tables with columns of variables, and ``count`` or ``share``.
-    after : After, optional
+    after : After
         Changes to every dataset, which must not concern the conditions.
 
     Raises
@@ -98,23 +95,21 @@ def read_conditions(
     ConfigError
         With all problems.
     """
-    there, made = {"keep": chain.keeps, "strata": chain.has_strata}, Conditions()
-    words = "conditions: not possible with {}; fit without it"
-    problems = Problems(words.format(key) for key in there if there[key])
+    if given is None and where is None and not margins:
+        return None
+    keys = (key for key, is_there in chain.excluding.items() if is_there)
+    problems = Problems(f"conditions: not possible with {key}; fit without it" for key in keys)
     if given is not None and margins:
         problems.append("margins: cannot be combined with given, which fixes every row; remove one")
-    if where is not None:
-        with problems.gathered("where"):
-            made = replace(made, where=_expression(where, chain.known))
-    if given is not None:
-        with problems.gathered("given"):
-            raw = _raw(given, "frame")
-            made = replace(made, given=_given(raw, chain), origins=(raw.origin,))
+    made, tables = Conditions(), list[Margin]()
+    with problems.gathered("where"):
+        made = made if where is None else replace(made, where=_expression(where, chain.known))
+    with problems.gathered("given"):
+        made = made if given is None else replace(made, given=_given(given, chain))
     for number, table in enumerate(margins, start=1):
         with problems.gathered("margins"):
-            margin = _margin(raw := _raw(table, f"frame {number}"), chain)
-            origins = (*made.origins, raw.origin)
-            made = replace(made, margins=(*made.margins, margin), origins=origins)
+            tables.append(_margin(_raw(table, f"frame {number}"), chain))
+    made = replace(made, margins=tuple(tables))
     problems += _contradictions(made.margins)
     if changed := sorted(made.names & {*after.numeric, *after.blank}):
         problems.append(f"conditions: {listed(changed)} is changed under 'after'; remove one")
@@ -136,19 +131,20 @@ def _expression(text: str, known: Schema) -> Expression:
     return expression
 
 
-def _given(raw: RawTable, chain: Drawable) -> Given:
+def _given(source: AnyTable, chain: Drawable) -> Given:
     """Return the wanted records of a table."""
+    raw, known = _raw(source, "frame"), chain.known
+    names = {name for name, inputs in chain.computed.items() if {*inputs} <= {*known.names}}
     problems = Problems(
         f"{raw.origin}: column {name!r} is computed; fill {listed(chain.computed[name])} instead"
         for name in raw.names
-        if name in chain.computed
+        if name in names
     )
-    names = [name for name in raw.names if name not in chain.computed]
-    table, filled = _encoded(raw, names, chain.known, problems)
+    table, filled = _encoded(raw, {*raw.names} - names, known, problems)
     if not problems and not any(mask.any() for mask in filled.values()):
         problems.append(f"{raw.origin}: no cell is filled; fill the cells that are given")
     problems.settle(DataError)
-    return Given(table=table, filled=filled)
+    return Given(table=table, filled=filled, origin=raw.origin)
 
 
 def _margin(raw: RawTable, chain: Drawable) -> Margin:
@@ -161,6 +157,8 @@ def _margin(raw: RawTable, chain: Drawable) -> Margin:
         raise DataError(problems)
     if not all(mask.all() for mask in filled.values()):
         problems.append(f"{where}: a cell of a variable is empty; fill it")
+    elif not problems and combinations_of(table).max() + 1 < table.n_rows:
+        problems.append(f"{where}: a combination is there twice; keep one row of it")
     numbers = COUNT if COUNT in raw.names else SHARE
     column = raw.arrow.column(raw.names.index(numbers)).to_pandas()
     values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
@@ -169,15 +167,12 @@ def _margin(raw: RawTable, chain: Drawable) -> Margin:
         problems.append(f"{where}: {numbers} must be numbers from 0, some above 0")
     elif numbers == SHARE and abs(total - 1) > MAX_OFF_SHARE:
         problems.append(f"{where}: shares sum to {total:g}, not to 1; correct them")
-    margin = Margin(table, values / total, total if numbers == COUNT else None, where)
-    if len(np.unique(margin.cell_of(table))) < table.n_rows:
-        problems.append(f"{where}: a combination is there twice; keep one row of it")
     problems.settle(DataError)
-    return margin
+    return Margin(table, values / total, total if numbers == COUNT else None, where)
 
 
 def _encoded(
-    raw: RawTable, names: Sequence[str], known: Schema, problems: Problems
+    raw: RawTable, names: Collection[str], known: Schema, problems: Problems
 ) -> tuple[Table, Mapping[str, BoolArray]]:
     """Return columns in the codes of a schema, and which of their cells are filled."""
     columns, filled = list[Column](), {}
@@ -202,7 +197,7 @@ def _contradictions(margins: Sequence[Margin]) -> list[str]:
         common = [name for name in one.cells.names if name in other.cells]
         both = Table.concatenate([margin.cells.select(common) for margin in (one, other)])
         shares = np.concatenate([one.shares, -other.shares])
-        off = replace(one, cells=both, shares=shares).largest_sum()
+        off = float(np.abs(np.bincount(combinations_of(both), shares)).max())
         if common and off > MAX_OFF_SHARE:
             problems.append(
                 f"margins: {one.origin} and {other.origin} differ by up to {100 * off:.1f} % of "

@@ -18,14 +18,22 @@ from typing import Self
 import numpy as np
 from joblib import delayed
 
-from synthesizer.data.errors import ModelError, listed
+from synthesizer.data.errors import ModelError, Problems, listed
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 from synthesizer.engine.chain import FittedChain, parallel
-from synthesizer.engine.drawing import allocate, draw_block, limits_of, row_blocks
+from synthesizer.engine.drawing import (
+    allocate,
+    combinations_of,
+    draw_block,
+    limits_of,
+    row_blocks,
+    split_strata,
+    stacked,
+)
 from synthesizer.engine.source import Request, Source
 from synthesizer.models.fixed import FittedConstant, FittedDerived
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory
@@ -61,6 +69,8 @@ class Given:
     """One row a record; zeros in cells that are not filled."""
     filled: Mapping[str, BoolArray]
     """Which cells of each column are filled, shape (n,)."""
+    origin: str
+    """Name of its table, for messages."""
 
     def patterns(self, rows: IntArray) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
         """Yield positions in ``rows`` with the same filled columns, and these columns."""
@@ -88,14 +98,10 @@ class Margin:
     def cell_of(self, table: Table) -> IntArray:
         """Return the cell of each row, -1 for none, shape (n,)."""
         n = self.cells.n_rows
-        which = _groups(Table.concatenate([self.cells, table.select(self.cells.names)]))
+        which = combinations_of(Table.concatenate([self.cells, table.select(self.cells.names)]))
         cell = np.full(which.max() + 1, -1)
         cell[which[:n]] = np.arange(n)
         return cell[which[n:]]
-
-    def largest_sum(self) -> float:
-        """Return the largest sum of shares of equal cells, without sign."""
-        return float(np.abs(np.bincount(_groups(self.cells), self.shares)).max())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,8 +111,11 @@ class Conditions:
     given: Given | None = None
     where: Expression | None = None
     margins: tuple[Margin, ...] = ()
-    origins: tuple[str, ...] = ()
-    """Names of the tables."""
+
+    @property
+    def origins(self) -> list[str]:
+        """Names of the tables."""
+        return [one.origin for one in (self.given, *self.margins) if one is not None]
 
     @property
     def n_rows(self) -> int | None:
@@ -140,7 +149,7 @@ class Conditions:
             every = self.given.patterns(np.arange(self.given.table.n_rows))
             tables += [self.given.table.select(names).take(rows) for rows, names in every]
         for wanted in tables:
-            of = _groups(Table.concatenate([wanted, first.select(wanted.names)]))
+            of = combinations_of(Table.concatenate([wanted, first.select(wanted.names)]))
             units = np.bincount(of[wanted.n_rows :], minlength=of.max() + 1)
             held.append(units[np.unique(of[: wanted.n_rows])])
         if self.where is not None:
@@ -153,14 +162,12 @@ class Conditions:
 
     def is_satisfied(self, table: Table) -> bool:
         """Whether every record of a dataset has its given values and satisfies the expression."""
-        first, given = table.unit_table, self.given
-        rows = self.rows_of(first.n_rows)
-        accepted = rows >= 0 if self.where is None else self.where.condition(first)
-        if given is None:
-            return bool(accepted.all())
-        for name, filled in given.filled.items():
-            accepted &= equal_cells(first[name], given.table[name].take(rows)) | ~filled[rows]
-        return bool(accepted.all())
+        first, given, rows = table.unit_table, self.given, self.rows_of(table.n_units)
+        held = [] if self.where is None else [self.where.condition(first)]
+        if given is not None:
+            for name, filled in given.filled.items():
+                held.append(equal_cells(first[name], given.table[name].take(rows)) | ~filled[rows])
+        return bool(np.all(held))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,12 +177,6 @@ class ConditionedChain(FittedChain):
     conditions: Conditions
     counted: list[Counts] = field(default_factory=list)
     """Numbers of candidates of each dataset of the last request."""
-
-    @classmethod
-    def of(cls, chain: FittedChain, conditions: Conditions) -> Self:
-        """Return a chain under conditions."""
-        parts = {part.name: getattr(chain, part.name) for part in fields(FittedChain)}
-        return cls(**parts, conditions=conditions)
 
     @property
     def n_units(self) -> int:
@@ -194,8 +195,7 @@ class ConditionedChain(FittedChain):
         rows, n_jobs = request.rows or self.n_units, request.n_jobs
         for d in range(request.first, request.first + request.m):
             seed = request.seed.child("conditions", d)
-            drawing = _Drawing(self, self.steps_of(d), self.conditions, seed, n_jobs)
-            prefix, counts = drawing.prefix(rows)
+            prefix, counts = _Drawing(self, self.steps_of(d), seed, n_jobs).prefix(rows)
             table = self.assembled(prefix, seed, d, n_jobs)
             if not self.conditions.is_satisfied(table):
                 raise ModelError("internal: a condition does not hold in a dataset; report this")
@@ -209,18 +209,19 @@ def under(source: Source, conditions: Conditions | None) -> Source:
     """Return a source under conditions, if there are any and it is a chain."""
     if conditions is None or not isinstance(source, FittedChain):
         return source
-    return ConditionedChain.of(source, conditions)
+    parts = {part.name: getattr(source, part.name) for part in fields(FittedChain)}
+    return ConditionedChain(**parts, conditions=conditions)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Stop:
     """A step of the chain with a condition."""
 
     at: int
     """Position of the step."""
-    given: tuple[str, ...] = ()
+    given: list[str] = field(default_factory=list)
     """Variables with given values: that of the step, or those that follow from careers."""
-    parts: tuple[Expression, ...] = ()
+    parts: list[Expression] = field(default_factory=list)
     """Expressions whose last variable it is."""
 
 
@@ -228,41 +229,35 @@ class _Stop:
 class _Drawing:
     """The draws of one dataset."""
 
-    chain: FittedChain
+    chain: ConditionedChain
     steps: Sequence[FittedStep]
-    conditions: Conditions
     seed: Seed
     n_jobs: int | None
 
     def prefix(self, rows: int) -> tuple[Table, Counts]:
         """Return the chosen records with the first variables, up to the last condition."""
-        given, margins = self.conditions.given, self.conditions.margins
+        given, margins = self.chain.conditions.given, self.chain.conditions.margins
         if given is not None:
             return self._given(given, rows)
         table, counts = self._satisfying(rows * (CANDIDATES_PER_ROW if margins else 1))
-        if not margins:
-            return table.take_units(np.arange(rows)), counts
-        rng = self.seed.generator("margins")
-        return table.take_units(raked_choice(table.unit_table, margins, rows, rng)), counts
+        rng, first = self.seed.generator("margins"), table.unit_table
+        chosen = raked_choice(first, margins, rows, rng) if margins else np.arange(rows)
+        return table.take_units(chosen), counts
 
     def _stops(self, names: Sequence[str] = ()) -> list[_Stop]:
         """Return the steps with conditions in order; ``names`` have given values."""
-        where, conditions = positions(self.chain, self.steps), self.conditions
-        parts = () if conditions.where is None else conditions.where.parts
-        last = [max((where[name] for name in part.names), default=0) for part in parts]
-        named = {*names}.union(*(margin.cells.names for margin in conditions.margins))
-        return [
-            _Stop(
-                at,
-                tuple(name for name in names if where[name] == at),
-                tuple(part for part, end in zip(parts, last, strict=True) if end == at),
-            )
-            for at in sorted({*last, *(where[name] for name in named)})
-        ]
+        at, conditions = positions(self.chain, self.steps), self.chain.conditions
+        stops = {at[name]: _Stop(at[name]) for one in conditions.margins for name in one.cells}
+        for name in names:
+            stops.setdefault(at[name], _Stop(at[name])).given.append(name)
+        for part in () if conditions.where is None else conditions.where.parts:
+            last = max((at[name] for name in part.names), default=0)
+            stops.setdefault(last, _Stop(last)).parts.append(part)
+        return [stops[position] for position in sorted(stops)]
 
     def _satisfying(self, needed: int) -> tuple[Table, Counts]:
         """Return ``needed`` or more candidates that satisfy the expression."""
-        where, block, accepted = self.conditions.where, self.chain.frame.block, list[Table]()
+        where, block, accepted = self.chain.conditions.where, self.chain.frame.block, list[Table]()
         most = needed if where is None else min(MAX_TRIED, MAX_TRIED_PER_ROW * needed)
         n_accepted, tried, size = 0, 0, needed if where is None else max(MIN_TRIED, 2 * needed)
         while n_accepted < needed:
@@ -277,13 +272,9 @@ class _Drawing:
             )
             accepted += [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
             n_accepted, tried = sum(table.n_units for table in accepted), tried + size
-            again = (
-                TRIED_AGAIN * (needed - n_accepted) * tried / n_accepted
-                if n_accepted
-                else 2 * tried
-            )
-            size = max(MIN_TRIED, int(again))
-        return _stacked(accepted), {"candidates": tried, "satisfied": n_accepted}
+            again = TRIED_AGAIN * (needed - n_accepted) * tried
+            size = max(MIN_TRIED, int(again / n_accepted if n_accepted else 2 * tried))
+        return stacked(accepted), {"candidates": tried, "satisfied": n_accepted}
 
     def _too_few(self, where: Expression, accepted: int, tried: int, needed: int) -> str:
         """Return the problem of an expression that too few candidates satisfy."""
@@ -298,26 +289,25 @@ class _Drawing:
 
     def _given(self, given: Given, rows: int) -> tuple[Table, Counts]:
         """Return records with the given cells, in the order of the table."""
-        wanted, problems = self.conditions.rows_of(rows), list[str]()
-        made, order, counts = list[tuple[Table, int]](), list[IntArray](), list[Counts]()
+        wanted, problems = self.chain.conditions.rows_of(rows), Problems()
+        made, order = list[tuple[int, Table, Counts]](), list[IntArray]()
         for number, (chosen, names) in enumerate(given.patterns(wanted)):
-            table, stops = given.table.select(names).take(wanted[chosen]), self._stops(names)
-            seed = self.seed.child("pattern", number)
-            drawn, numbers = _Pattern(self, stops, table, wanted[chosen], seed).made(problems)
-            made.append((drawn, stops[-1].at + 1 if stops else 0))
+            table, seed = given.table.select(names), self.seed.child("pattern", number)
+            rows_of = wanted[chosen]
+            pattern = _Pattern(self, self._stops(names), table.take(rows_of), rows_of, seed)
+            made.append((pattern.end, *pattern.made(problems)))
             order.append(chosen)
-            counts.append(numbers)
-        if problems:
-            raise ModelError(problems)
-        last = max(end for _, end in made)
+        problems.settle(ModelError)
+        last = max(end for end, _, _ in made)
         tables = [
             _drawn(self, end, last, table, self.seed.child("rest", number))
-            for number, (table, end) in enumerate(made)
+            for number, (end, table, _) in enumerate(made)
         ]
         back = np.argsort(np.concatenate(order), kind="stable")
+        counts = [of_pattern for _, _, of_pattern in made]
         lowest = min(counts, key=lambda one: one.get("effective", np.inf))
         total = {"candidates": sum(one["candidates"] for one in counts)}
-        return _stacked(tables).take_units(back), lowest | total
+        return stacked(tables).take_units(back), lowest | total
 
 
 @dataclass(frozen=True)
@@ -332,12 +322,17 @@ class _Pattern:
     """Their rows in the given table, from 1."""
     seed: Seed
 
+    @property
+    def end(self) -> int:
+        """Number of steps up to the last condition."""
+        return self.stops[-1].at + 1 if self.stops else 0
+
     def made(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return the records up to the last condition, and the numbers of candidates."""
-        fixed, given = (FittedDerived, FittedConstant), {s.at for s in self.stops if s.given}
-        before = enumerate(self.drawing.steps[: self.stops[-1].at + 1 if self.stops else 0])
-        free = [not isinstance(step.value_model, fixed) for at, step in before if at not in given]
-        if any(free) or self.drawing.chain.frame is not ROWS:
+        given, steps = {stop.at for stop in self.stops if stop.given}, self.drawing.steps
+        drawn = (steps[at].value_model for at in range(self.end) if at not in given)
+        are_fixed = all(isinstance(model, FittedDerived | FittedConstant) for model in drawn)
+        if not are_fixed or self.drawing.chain.frame is not ROWS:
             return self._weighed(problems)
         swarm = _Swarm.of(self, self.table, np.ones(len(self.rows), int), self.seed, weighs=False)
         bad = np.isneginf(swarm.weights)
@@ -350,10 +345,8 @@ class _Pattern:
 
     def _weighed(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return records chosen among weighted candidates, at first few a combination."""
-        cell = _groups(self.table)
-        counts = np.bincount(cell)
-        rows_of = np.split(np.argsort(cell, kind="stable"), np.cumsum(counts)[:-1])
-        first = np.array([rows[0] for rows in rows_of])
+        rows_of = split_strata(self.table, self.table.names)
+        counts, first = np.array([(len(rows), rows[0]) for rows in rows_of]).T
         sizes = np.maximum(MIN_CANDIDATES, CANDIDATES_PER_ROW * counts)
         most, effective = np.maximum(MAX_CANDIDATES, sizes), np.zeros(len(counts))
         tables, order, todo = list[Table](), list[IntArray](), np.arange(len(counts))
@@ -369,7 +362,7 @@ class _Pattern:
             for cells, (table, good) in zip(chunks, done, strict=True):
                 effective[cells] = good
                 order += [rows_of[c] for c in cells[good >= MIN_EFFECTIVE]]
-                tables += [] if table is None else [table]
+                tables.append(table)
             todo = todo[effective[todo] < MIN_EFFECTIVE]
             lost = todo[(sizes[todo] >= most[todo]) | (drawn > MAX_TRIED)]
             if len(lost):
@@ -380,7 +373,7 @@ class _Pattern:
         worst = int(effective.argmin())
         lowest, row = round(float(effective[worst]), 1), int(self.rows[first[worst]]) + 1
         result: Counts = {"candidates": drawn, "effective": lowest, "row": row}
-        return _stacked(tables).take_units(back), result
+        return stacked(tables).take_units(back), result
 
     def _too_few(self, first: IntArray, effective: FloatArray, most: int) -> str:
         """Return the problem of combinations with too few effective candidates."""
@@ -397,17 +390,16 @@ class _Pattern:
 
 def _chosen(
     pattern: _Pattern, rows: IntArray, counts: IntArray, sizes: IntArray, seed: Seed
-) -> tuple[Table | None, FloatArray]:
+) -> tuple[Table, FloatArray]:
     """Return ``counts`` records of each combination, and its effective number of candidates.
 
     Combinations with too few are left out. ``rows`` are wanted records with each combination.
     """
     swarm = _Swarm.of(pattern, pattern.table.take(rows), sizes, seed)
-    effective = swarm.effective(len(rows))
+    effective = swarm.effective
     wanted = counts * (effective >= MIN_EFFECTIVE)
-    rng = seed.generator("choose")
-    chosen = systematic(swarm.shares(len(rows)), swarm.cell, wanted, rng)
-    return swarm.table.take_units(chosen) if len(chosen) else None, effective
+    chosen = systematic(swarm.shares, swarm.cell, wanted, seed.generator("choose"))
+    return swarm.table.take_units(chosen), effective
 
 
 @dataclass(eq=False)
@@ -415,6 +407,8 @@ class _Swarm:
     """Weighted candidates of several combinations of given values."""
 
     table: Table
+    sizes: IntArray
+    """Candidates of each combination."""
     cell: IntArray
     """Combination of each candidate, rising, shape (n,)."""
     weights: FloatArray
@@ -431,17 +425,15 @@ class _Swarm:
         """Draw ``sizes`` candidates of each wanted combination up to the last condition."""
         drawing, start, cell = pattern.drawing, 0, np.repeat(np.arange(len(sizes)), sizes)
         n, chain = len(cell), drawing.chain
-        swarm = cls(chain.frame.started(n), cell, np.zeros(n), np.arange(n))
-        for number, stop in enumerate(pattern.stops):
-            if number and weighs:
-                swarm._resample(len(sizes), seed.generator("resample", stop.at))
+        swarm = cls(chain.frame.started(n), sizes, cell, np.zeros(n), np.arange(n))
+        for stop in pattern.stops:
+            swarm._resample(seed.generator("resample", stop.at))
             table, step = _drawn(drawing, start, stop.at, swarm.table, seed), drawing.steps[stop.at]
             columns, more = [wanted[name].take(cell) for name in stop.given], None
-            if stop.given == (step.variable.name,):
+            if stop.given == [step.variable.name]:
                 more = _log_weights(chain, step, table, columns[0], weighs=weighs)
-            if more is not None:
-                table = table.with_column(columns[0])
-            else:
+                table = table if more is None else table.with_column(columns[0])
+            if more is None:
                 table, more = _drawn(drawing, stop.at, stop.at + 1, table, seed), np.zeros(n)
                 swarm.compared.update(f"{name} ({step.method})" for name in stop.given)
             first = table.unit_table
@@ -451,28 +443,29 @@ class _Swarm:
             start, swarm.table, swarm.weights = stop.at + 1, table, swarm.weights + more
         return swarm
 
-    def shares(self, n_cells: int) -> FloatArray:
-        """Return the weights, which sum to 1 in each combination with a possible candidate."""
-        top = np.full(n_cells, -np.inf)
+    @property
+    def shares(self) -> FloatArray:
+        """The weights, which sum to 1 in each combination with a possible candidate."""
+        top = np.full(len(self.sizes), -np.inf)
         np.maximum.at(top, self.cell, self.weights)
         scaled = np.exp(self.weights - np.where(np.isfinite(top), top, 0.0)[self.cell])
-        total = np.bincount(self.cell, scaled, n_cells)
+        total = np.bincount(self.cell, scaled, len(top))
         return np.asarray(scaled / np.where(total > 0, total, 1.0)[self.cell])
 
-    def effective(self, n_cells: int) -> FloatArray:
-        """Return the effective number of first candidates of each combination, (n_cells,)."""
-        shares = np.bincount(self.ancestors, self.shares(n_cells), len(self.cell))
-        squares = np.bincount(self.cell, shares**2, n_cells)
-        return np.divide(1.0, squares, out=np.zeros(n_cells), where=squares > 0)
+    @property
+    def effective(self) -> FloatArray:
+        """The effective number of first candidates of each combination."""
+        shares = np.bincount(self.ancestors, self.shares, len(self.cell))
+        squares = np.bincount(self.cell, shares**2, len(self.sizes))
+        return np.divide(1.0, squares, out=np.zeros(len(squares)), where=squares > 0)
 
-    def _resample(self, n_cells: int, rng: np.random.Generator) -> None:
+    def _resample(self, rng: np.random.Generator) -> None:
         """Resample combinations whose weights are worth less than half of their candidates."""
-        shares, sizes = self.shares(n_cells), np.bincount(self.cell, minlength=n_cells)
-        squares = np.bincount(self.cell, shares**2, n_cells)
-        poor = (squares * sizes > 2.0) & (squares > 0)
+        shares = self.shares
+        poor = np.bincount(self.cell, shares**2, len(self.sizes)) * self.sizes > 2.0
         if poor.any():
             chosen = np.arange(len(self.cell))
-            chosen[poor[self.cell]] = systematic(shares, self.cell, sizes * poor, rng)
+            chosen[poor[self.cell]] = systematic(shares, self.cell, self.sizes * poor, rng)
             self.table, self.ancestors = self.table.take_units(chosen), self.ancestors[chosen]
             self.weights = np.where(poor[self.cell], 0.0, self.weights)
 
@@ -512,8 +505,8 @@ def _log_weights(
         return None
     name, full = step.variable.name, table.with_column(column)
     free, set_to = rows_outside_rules(chain.rules, name, table), column
-    for rule in (rule for rule in chain.rules if rule.variable == name):
-        set_to = rule.apply(set_to, table)
+    for rule in chain.rules:
+        set_to = rule.apply(set_to, table) if rule.variable == name else set_to
     zeros = [zero for zero in chain.forbids if zero.variable == name]
     bad = ~equal_cells(set_to, column) | forbidden_rows(zeros, full)
     out = np.where(bad, -np.inf, 0.0)
@@ -554,10 +547,6 @@ def _accepted(drawing: _Drawing, n: int, seed: Seed) -> Table:
     return table
 
 
-def _stacked(tables: Sequence[Table]) -> Table:
-    return tables[0] if len(tables) == 1 else type(tables[0]).concatenate(tables)
-
-
 def positions(chain: FittedChain, steps: Sequence[FittedStep]) -> dict[str, int]:
     """Return the step after which each variable is there, also those that follow from careers."""
     where = {step.variable.name: at for at, step in enumerate(steps)}
@@ -568,19 +557,8 @@ def positions(chain: FittedChain, steps: Sequence[FittedStep]) -> dict[str, int]
 
 def equal_cells(one: Column, other: Column) -> BoolArray:
     """Return which rows of two columns of one variable have the same value, shape (n,)."""
-    if one.is_coded:
-        return np.asarray(one.data == other.data)
     same = np.isclose(one.data, other.data, rtol=1e-12, atol=0.0, equal_nan=True)
     return np.asarray(same & (one.missing_state() == other.missing_state()))
-
-
-def _groups(table: Table) -> IntArray:
-    """Return the number of the combination of values of each row, shape (n,)."""
-    keys = [np.zeros(table.n_rows)]
-    for column in table.columns:
-        values = np.where(column.is_observed | column.is_coded, column.data, 0.0)
-        keys += [values, column.missing_state().astype(np.float64)]
-    return np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)[1].ravel()
 
 
 def raked_choice(
@@ -602,10 +580,12 @@ def raked_choice(
     counts = np.bincount(of_group.ravel(), minlength=len(groups))
     wanted = [np.array(allocate(rows, margin.shares.tolist()), dtype=float) for margin in margins]
     empty = [np.setdiff1d(np.flatnonzero(w), has) for w, has in zip(wanted, groups.T, strict=True)]
-    pairs = [(m.origin, lacking) for m, lacking in zip(margins, empty, strict=True) if len(lacking)]
-    if pairs:
-        words = "no candidate has the values of data rows {}; join cells, or write 0"
-        raise ModelError(f"{name}: {words.format(first_numbers(some))}" for name, some in pairs)
+    words = "no candidate has the values of data rows"
+    Problems(
+        f"{margin.origin}: {words} {first_numbers(some)}; join cells, or write 0"
+        for margin, some in zip(margins, empty, strict=True)
+        if len(some)
+    ).settle(ModelError)
     expected = _raked(counts, groups, wanted)
     sums = [groups[:, k] == np.arange(len(w))[:, None] for k, w in enumerate(wanted)]
     member = np.concatenate(sums).astype(float)
@@ -621,9 +601,9 @@ def raked_choice(
     chosen = _rounded(expected, member, rng).astype(np.int64)
     order = rng.permutation(len(inside))
     order = order[np.argsort(of_group.ravel()[order], kind="stable")]
-    starts = np.repeat(np.cumsum(counts) - counts, chosen)
-    within = np.arange(chosen.sum()) - np.repeat(np.cumsum(chosen) - chosen, chosen)
-    return rng.permutation(inside[order[starts + within % np.repeat(counts, chosen)]])
+    members = np.split(inside[order], np.cumsum(counts)[:-1])
+    copies = [np.resize(rows, n) for rows, n in zip(members, chosen, strict=True)]
+    return rng.permutation(np.concatenate(copies))
 
 
 def _raked(counts: IntArray, groups: IntArray, wanted: Sequence[FloatArray]) -> FloatArray:

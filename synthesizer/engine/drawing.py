@@ -39,19 +39,27 @@ def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
-    """Return the row positions of every stratum, a combination of the named variables."""
-    if not names:
-        return [np.arange(table.n_rows)]
+def combinations_of(table: Table) -> IntArray:
+    """Return the number of the combination of values in each row, shape (n,)."""
     codes = np.zeros(table.n_rows, dtype=np.int64)
-    for name in names:
-        column = table[name]
+    for column in table.columns:
         value = np.nan_to_num(np.asarray(column.data, dtype=np.float64), nan=-np.inf)
         state = column.missing_state().astype(np.int64)
         key = np.unique(value, return_inverse=True)[1] * (state.max(initial=0) + 1) + state
         codes = np.unique(codes * (key.max(initial=0) + 1) + key, return_inverse=True)[1]
+    return codes
+
+
+def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
+    """Return the row positions of every stratum, a combination of the named variables."""
+    codes = combinations_of(table.select(names))
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Return the units of tables with the same variables."""
+    return tables[0] if len(tables) == 1 else type(tables[0]).concatenate(tables)
 
 
 def allocate(rows: int, sizes: Sequence[int]) -> list[int]:

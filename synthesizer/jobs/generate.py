@@ -12,7 +12,7 @@ from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.workers import Listener, Phases, silent, worker_problems
 from synthesizer.engine.condition_tables import AnyTable, Drawable, read_conditions
-from synthesizer.engine.conditions import ConditionedChain
+from synthesizer.engine.conditions import under
 from synthesizer.engine.saved import SavedModel
 from synthesizer.engine.source import Source
 from synthesizer.jobs.manifest import (
@@ -97,7 +97,9 @@ def generate(
     ['f']
     """
     problems = Problems()
-    source = problems.attempt(conditioned, model, given, where, margins) or model.chain
+    chain, after = Drawable.of_chain(model.chain), model.after
+    asked = problems.attempt(read_conditions, chain, given, where, margins, after)
+    source = under(model.chain, asked)
     problems += source.request_problems(m, rows)
     if model.after.drop_uniques:
         problems.append(NOT_DROPPED)
@@ -116,7 +118,6 @@ def generate(
                 draws, m=m, rows=rows, n_jobs=-1 if workers is None else workers, progress=advance
             )
             for number, table in enumerate(tables, 1):
-                after = model.after
                 written = after.labelled(after.applied(model.arrangement.restored(table)))
                 name = write_dataset(written, work, number, m, model.layout, None, safe=safe)
                 names.append(name)
@@ -126,23 +127,6 @@ def generate(
             source=source,
         )  # fmt: skip
     return tuple(directory / name for name in names)
-
-
-def conditioned(
-    model: SavedModel, given: AnyTable | None, where: str | None, margins: Sequence[AnyTable]
-) -> Source:
-    """Return the chain of a model, whose datasets satisfy the conditions if there are any.
-
-    Raises
-    ------
-    ConfigError
-        With all problems of the conditions.
-    """
-    if given is None and where is None and not margins:
-        return model.chain
-    chain, after = Drawable.of_chain(model.chain), model.after
-    conditions = read_conditions(chain, given=given, where=where, margins=margins, after=after)
-    return ConditionedChain.of(model.chain, conditions)
 
 
 def write_manifest(

@@ -36,8 +36,8 @@ from synthesizer.data.table import Kind, Schema, Table
 from synthesizer.data.workers import Phases
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
-from synthesizer.engine.condition_tables import AnyTable
-from synthesizer.engine.conditions import ConditionedChain
+from synthesizer.engine.condition_tables import AnyTable, Drawable, read_conditions
+from synthesizer.engine.conditions import under
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
@@ -620,17 +620,17 @@ class _Fitted:
         """Return the fit with frames that satisfy conditions, if there are any."""
         if given is None and where is None and not margins:
             return self
-        from synthesizer.jobs.generate import conditioned
         from synthesizer.plan.steps_after import rare_conditions
 
         if self.model is None:
             raise ModelError("conditions: an extension makes whole frames; remove one of the two")
-        source = conditioned(self.model, given, where, margins)
-        if self.plan is not None and isinstance(source, ConditionedChain):
+        chain = Drawable.of_chain(self.model.chain)
+        made = read_conditions(chain, given, where, margins, self.after)
+        if self.plan is not None and made is not None:
             data = self.plan.spec.frame.completed(self.plan.table)
-            for text in rare_conditions(source.conditions, data, self.arrangement.unit):
+            for text in rare_conditions(made, data, self.arrangement.unit):
                 warnings.warn(text, stacklevel=4)
-        return replace(self, source=source)
+        return replace(self, source=under(self.source, made))
 
     def against(
         self, original: pd.DataFrame | RawTable, config: ChainConfig, registry: Registry

@@ -256,9 +256,9 @@ class Plan:
         with self._keeping_rules(half):
             modelled = half.panel if isinstance(half, View) else half
             plan = replace(self, spec=self.spec.relearnt(modelled, inner))
-            made = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
-            conditions = source.conditions if isinstance(source, ConditionedChain) else None
-            again = under(made, conditions)
+            again = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
+            if isinstance(source, ConditionedChain):
+                again = under(again, source.conditions)
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
@@ -277,9 +277,8 @@ class Plan:
         rows = self.rows
         if again.has_fixed_rows or self.whole is not None:
             rows = None
-        elif rows is not None and not isinstance(
-            again, ConditionedChain
-        ):  # a release of the same relative size
+        elif rows is not None and not isinstance(again, ConditionedChain):
+            # a release of the same relative size
             rows = max(1, round(rows * half.n_units / self.table.n_units))
         with self._keeping_rules(half):
             tables = again.generate(seed, m=m, rows=rows, n_jobs=self.workers)

@@ -56,13 +56,13 @@ def plan_conditions(
     options = context.config.conditions if isinstance(context.config, Config) else None
     if options is None:
         return Draft(None)
-    findings, made = Findings(), Conditions()
+    findings = Findings()
     findings.problems += (
         problem("conditions_beside", key=key) for key, one in extended.items() if one.draws
     )
-    with findings.problems.gathered():
-        drawable = Drawable.of_spec(chain, context.completed.schema)
-        made = read_conditions(drawable, after=after, **dict(options))
+    drawable, asked = Drawable.of_spec(chain, context.completed.schema), dict(options)
+    made = findings.problems.attempt(read_conditions, drawable, *asked.values(), after)
+    if made is not None:
         findings.notes += rare_conditions(made, context.completed, context.arrangement.unit)
     return findings.of(made)
 

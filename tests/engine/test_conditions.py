@@ -23,9 +23,10 @@ from synthesizer.engine.conditions import (
     Margin,
     raked_choice,
     systematic,
+    under,
 )
 from synthesizer.engine.registry import Registry
-from synthesizer.models.fixed import Derived
+from synthesizer.models.fixed import Constant, Derived
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.engine.test_panel_chain import fitted as fitted_panel
 from tests.tables import assert_same, coded, numeric, persons
@@ -69,7 +70,10 @@ def chain() -> FittedChain:
 
 
 def source(chain: FittedChain, **options: Any) -> ConditionedChain:
-    return ConditionedChain.of(chain, read_conditions(Drawable.of_chain(chain), **options))
+    asked = {"given": None, "where": None, "margins": (), "after": After()} | options
+    made = under(chain, read_conditions(Drawable.of_chain(chain), **asked))
+    assert isinstance(made, ConditionedChain)
+    return made
 
 
 def drawn(chain: FittedChain, rows: int | None = None, seed: int = 3, **options: Any) -> Table:
@@ -288,6 +292,7 @@ def test_all_problems_at_once(chain: FittedChain) -> None:
         pd.DataFrame({"sex": ["f", "f"], "share": [0.5, 0.5]}),
         pd.DataFrame({"sex": ["f"], "share": [0.8]}),
         pd.DataFrame({"sex": ["f"]}),
+        pd.DataFrame({"sexx": ["f", "m"], "count": [0, 0]}),
     ]
     with pytest.raises(ConfigError) as error:
         read_conditions(
@@ -295,9 +300,11 @@ def test_all_problems_at_once(chain: FittedChain) -> None:
             after=After(round={"job": 5}),
         )  # fmt: skip
     text = str(error.value)
+    assert text.count("twice") == 1
     for words in (
         "'aeg'", "data row 1", "more decimals", "'agee'", "12 (frame 2)", "by up to 16.7 %",
         "twice", "shares sum to 0.8", "needs columns", "cannot be combined", "job is changed",
+        "some above 0",
     ):  # fmt: skip
         assert words in text, words
 
@@ -312,6 +319,19 @@ def test_computed_variables_are_refused_for_cells_but_not_in_expressions() -> No
     with pytest.raises(ConfigError, match="computed; fill age"):
         drawn(chain, given=pd.DataFrame({"double": [50]}))
     assert (drawn(chain, 50, where="double > 100")["age"].data > 50).all()
+
+
+def test_constants_and_dummies_of_a_set_may_be_given() -> None:
+    table, constant = people(), Constant(value="no")
+    spec = ChainSpec(steps=(Step(variable="job", method="constant", model=constant),))
+    assert not Drawable.of_spec(spec, table.schema).computed
+    # no table contains the variable that is drawn instead of dummies
+    drawable = Drawable(table.schema, table.names, {"job": ("the set",), "pay": ("age",)}, {})
+    made = read_conditions(drawable, pd.DataFrame({"job": ["no"]}), None, (), After())
+    assert made is not None
+    assert made.names == {"job"}
+    with pytest.raises(ConfigError, match="computed; fill age"):
+        read_conditions(drawable, pd.DataFrame({"pay": [5]}), None, (), After())
 
 
 def fitted_steps(table: Table) -> list[Step]:
