@@ -245,3 +245,30 @@ def test_completed_files_are_sources_of_runs(tmp_path):
         u += [one["low"].var() / N for one in frames]
     combined = combine(q, u, rule="nested", n=N, k=N, imputations=2)
     assert combined.total[0] > np.mean(u)
+
+
+def test_rules_with_any_level_and_dates_hold_where_their_condition_is_filled():
+    data = people()[["age", "works"]]
+    data["name"] = np.where(data["works"] == "no", "O'Hara", "Smith")
+    data["day"] = pd.to_datetime(np.where(data["works"] == "no", "2020-03-01", "2021-05-02"))
+    data = with_holes(data, ["works"], 0.3)
+    then = {"name": "O'Hara", "day": "2020-03-01"}
+    rules = [{"if": "works == 'no'", "then": then}]
+    (made,) = complete(data, 1, seed=1, workers=1, rules=rules, relations="none").datasets
+    assert (made.loc[made["works"] == "no", "name"] == "O'Hara").all()
+    assert (made.loc[made["works"] == "no", "day"] == "2020-03-01").all()
+
+
+@pytest.mark.parametrize("cells", [[""], {"hours": ""}, {"hours": [""]}])
+def test_one_code_is_a_list_of_one(cells):
+    data = people()[["age", "hours"]]
+    assert complete(data, 1, seed=1, workers=1, cells=cells).filled == {
+        "hours": int(data["hours"].isna().sum())
+    }
+
+
+@pytest.mark.parametrize("cells", [{"hours": None}, {"hours": -9.5}, {3: [""]}])
+def test_cells_of_any_type_that_do_not_exist_are_named(cells):
+    with pytest.raises(ConfigError) as error:
+        complete(people(), cells=cells)
+    assert codes(error) == ["cells_of_nothing"]

@@ -126,13 +126,7 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
 
 
 def rule_problems(
-    rule: str,
-    m: int,
-    *,
-    n: float | None = None,
-    k: float | None = None,
-    level: float = 0.95,
-    imputations: int | None = None,
+    rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
 ) -> Iterator[str]:
     """Yield the reasons why a rule does not apply to m datasets of k records from n."""
     rules = (*get_args(Rule), *get_args(RuleOfCompleted))
@@ -145,11 +139,6 @@ def rule_problems(
         )
     if rule == "imputed" and m == 1:
         yield "rule 'imputed' needs at least two completed datasets: complete the data again, m=5"
-    if rule == "nested" and (not 1 < (imputations or 0) < m or m % (imputations or 1)):
-        yield (
-            f"rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
-            f"with 2 or more of the {m} synthetic datasets"
-        )
     if not 0 < level < 1:
         yield f"level ({level}) must be between 0 and 1"
     for name, value in (("n", n), ("k", k)):
@@ -300,9 +289,13 @@ def combine(
     """
     q, u = (_matrix(values) for values in (estimates, variances))
     problems = list(_value_problems(q, u, names))
-    problems += rule_problems(
-        rule, len(q) if q.ndim else 0, n=n, k=k, level=level, imputations=imputations
-    )
+    m, nests = len(q) if q.ndim else 0, imputations or 1
+    problems += rule_problems(rule, m, n=n, k=k, level=level)
+    if rule == "nested" and (not 1 < nests < m or m % nests):
+        problems.append(
+            "rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
+            f"with 2 or more of the {m} synthetic datasets"
+        )
     if problems:
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
@@ -310,7 +303,7 @@ def combine(
     if not (most > 0).all():
         raise DataError("df must be above 0: a variance needs more sampling units than strata")
     ratio = None if n is None or k is None else k / n
-    return _combined(q, u, rule, ratio, level, titles, most, imputations or 1)
+    return _combined(q, u, rule, ratio, level, titles, most, nests)
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
