@@ -64,8 +64,8 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
         if chosen[column.name].any():
             fill[column.name] = chosen[column.name]
             if (observed := int(column.is_observed.sum())) < MIN_OBSERVED:
-                facts = {"name": column.name, "observed": observed, "needed": MIN_OBSERVED}
-                problems.append(problem("few_observed", **facts))
+                facts = {"observed": observed, "needed": MIN_OBSERVED}
+                problems.append(problem("few_observed", name=column.name, **facts))
         if skip.any():
             skipped[column.name] = int(skip.sum())
     if not fill:

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, combine, complete, complete_file
+from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.data.sources import from_frame
+from synthesizer.jobs.complete import _Filling
 from tests.end_to_end.commands import call
 
 N = 400
@@ -272,3 +275,12 @@ def test_cells_of_any_type_that_do_not_exist_are_named(cells):
     with pytest.raises(ConfigError) as error:
         complete(people(), cells=cells)
     assert codes(error) == ["cells_of_nothing"]
+
+
+def test_terms_of_a_formula_have_an_order_that_no_process_changes():
+    """Their order decides draws of files so wide that predictors are chosen."""
+    data = people()[["low", "other", "age"]]
+    data["total"] = data["low"] + data["other"]
+    config, raw = read_chain_config({"seed": 1}), from_frame(with_holes(data, ["total"]))
+    (part,) = _Filling(raw, config, {}, None).gaps.imputation.parts["total"]
+    assert part.step.predictors == ("low", "other")
