@@ -48,8 +48,9 @@ class Gaps:
 
 def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     """Return the cells to fill and how; raise ConfigError with all problems."""
-    keys = [key for key in (*config.sections, "panel", "strata") if key in config.model_fields_set]
-    problems = Problems(problem("imputes_without", key=key) for key in keys if getattr(config, key))
+    unused = {*config.sections, "panel", "strata", "conditions"} & config.model_fields_set
+    keys = [key for key in sorted(unused) if getattr(config, key)]
+    problems = Problems(problem("imputes_without", key=key) for key in keys)
     table = plan.table.select(plan.spec.order)
     codes = _codes(table, cells, problems)
     problems.settle(ConfigError)

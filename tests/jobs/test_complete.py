@@ -284,3 +284,12 @@ def test_terms_of_a_formula_have_an_order_that_no_process_changes():
     config, raw = read_chain_config({"seed": 1}), from_frame(with_holes(data, ["total"]))
     (part,) = _Filling(raw, config, {}, None).gaps.imputation.parts["total"]
     assert part.step.predictors == ("low", "other")
+
+
+def test_conditions_of_a_run_are_refused(tmp_path):
+    data = people()[["age", "hours"]]
+    data.to_csv(tmp_path / "people.csv", index=False)
+    config = {"data": {"path": str(tmp_path / "people.csv")}, "conditions": {"where": "age > 30"}}
+    with pytest.raises(ConfigError) as error:
+        complete_file(config, tmp_path / "made", 1)
+    assert codes(error) == ["imputes_without"]

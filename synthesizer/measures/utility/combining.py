@@ -63,8 +63,8 @@ from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
 Rule = Literal["fully", "partially", "simple", "proper", "design", "redrawn"]
-RuleOfCompleted = Literal["imputed", "nested"]
-"""Rules of data whose missing values were drawn several times."""
+AnyRule = Literal[Rule, "imputed", "nested"]
+"""Rules, with those of data whose missing values were drawn several times."""
 FIXED: tuple[Rule, ...] = ("simple", "design")
 """Rules of data that are drawn with fixed parameters."""
 
@@ -129,9 +129,8 @@ def rule_problems(
     rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
 ) -> Iterator[str]:
     """Yield the reasons why a rule does not apply to m datasets of k records from n."""
-    rules = (*get_args(Rule), *get_args(RuleOfCompleted))
-    if rule not in rules:
-        yield f"rule ({rule!r}) must be one of {', '.join(rules)}"
+    if rule not in get_args(AnyRule):
+        yield f"rule ({rule!r}) must be one of {', '.join(get_args(AnyRule))}"
     if rule in ("fully", "partially", "design", "redrawn") and m == 1:
         yield (
             f"rule '{rule}' needs at least two synthetic datasets: generate more, or use rule "
@@ -181,7 +180,7 @@ class CombinedRow(Row):
 class CombinedEstimates(Result):
     """Estimates from m synthetic datasets; tuples have one value for each of p estimates."""
 
-    rule: Rule | RuleOfCompleted
+    rule: AnyRule
     """Combining rule."""
     m: int
     """Number of synthetic datasets."""
@@ -227,7 +226,7 @@ def combine(
     estimates: npt.ArrayLike,
     variances: npt.ArrayLike,
     *,
-    rule: Rule | RuleOfCompleted = "simple",
+    rule: AnyRule = "simple",
     n: float | None = None,
     k: float | None = None,
     df: npt.ArrayLike | None = None,
@@ -343,7 +342,7 @@ def _value_problems(q: FloatArray, u: FloatArray, names: Sequence[str] | None) -
 def _combined(
     q: FloatArray,
     u: FloatArray,
-    rule: Rule | RuleOfCompleted,
+    rule: AnyRule,
     ratio: float | None,
     level: float,
     names: Any,
