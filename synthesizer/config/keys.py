@@ -558,15 +558,12 @@ def _of_fidelity(content: Mapping[str, Any]) -> dict[str, Any]:
         return dict(content)
     terms = {"profile": "low-fidelity-uk", "purpose": "code"}
     if isinstance(limits, LimitConfig):
-        terms = {key: word for key, word in terms.items() if key not in limits.model_fields_set}
-        limits = limits.model_copy(update=terms)
-    elif isinstance(limits, Mapping):
+        limits = {key: getattr(limits, key) for key in limits.model_fields_set}
+    if isinstance(limits, Mapping):
         limits = {**terms, **limits}
     implied = {"default_method": "sample", "relations": "none", "rare": {"to": NEAREST}}
-    of_extension: dict[str, Any] = {
-        key: {} for value, key in fidelities().items() if value == fidelity
-    }
-    return {**implied, **of_extension, **content, "limits": limits}
+    sections: dict[str, Any] = {key: {} for value, key in fidelities().items() if value == fidelity}
+    return {**implied, **sections, **content, "limits": limits}
 
 
 class _ChainConfig(Part):

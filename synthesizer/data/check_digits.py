@@ -6,7 +6,8 @@ Sources: ISO 13616 (IBAN, with ISO 7064 mod 97-10), ISO 2108 (ISBN), GS1 General
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from string import digits
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ MIN_IDS: Final = 20
 """Fewest identifiers that show a rule; each satisfies it by chance in one case of ten."""
 _X: Final = 33
 """Value of the letter X, which is 10 in an ISBN-10."""
+_IBAN_SIGNS: Final = ("97", "98", *(f"{number:02}" for number in range(2, 97)))
 
 Numbers = npt.NDArray[np.int64]
 
@@ -50,7 +52,8 @@ class CheckRule(NamedTuple):
 
     form: str
     """Regular expression of identifiers without blanks and hyphens."""
-    modulus: int
+    signs: Sequence[str]
+    """Check digits that add 0, 1, ... to the residue; their number is the modulus."""
     residue: Callable[[Numbers], Numbers]
     """Maps characters as numbers (A is 10), shape (n, L), to residues; 0 is right."""
     position: slice = slice(-1, None)
@@ -58,10 +61,10 @@ class CheckRule(NamedTuple):
 
 
 RULES: Final = {
-    "iban": CheckRule(r"[A-Z]{2}\d{2}[A-Z\d]{11,30}", 97, _iban, slice(2, 4)),
-    "isbn10": CheckRule(r"\d{9}[\dX]", 11, _isbn10),
-    "ean13": CheckRule(r"\d{13}", 10, _ean13),
-    "luhn": CheckRule(r"\d{6,}", 10, _luhn),
+    "iban": CheckRule(r"[A-Z]{2}\d{2}[A-Z\d]{11,30}", _IBAN_SIGNS, _iban, slice(2, 4)),
+    "isbn10": CheckRule(r"\d{9}[\dX]", digits + "X", _isbn10),
+    "ean13": CheckRule(r"\d{13}", digits, _ean13),
+    "luhn": CheckRule(r"\d{6,}", digits, _luhn),
 }
 
 
@@ -92,14 +95,11 @@ def with_check_digits(name: str, texts: pa.Array) -> pa.Array:
     """
     rule, checks = RULES[name], np.zeros(len(texts), dtype=np.int64)
     for rows, residues in _residues(rule, _bare(texts)):
-        checks[rows] = -residues % rule.modulus
-    width = 2 if rule.position.stop else 1
-    checks += rule.modulus * (checks < 2) * (width == 2)  # IBAN: 02 to 98
-    digits = pc.utf8_lpad(pc.cast(pa.array(checks), pa.string()), width, "0")
-    digits = pc.replace_substring_regex(digits, "^10$", "X") if name == "isbn10" else digits
+        checks[rows] = -residues % len(rule.signs)
+    signs = pa.array([*rule.signs]).take(pa.array(checks))
     start, stop = rule.position.start, rule.position.stop
     after = "" if stop is None else pc.utf8_slice_codeunits(texts, stop)
-    return pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, start), digits, after, "")
+    return pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, start), signs, after, "")
 
 
 def _bare(values: pa.Array) -> pa.Array:

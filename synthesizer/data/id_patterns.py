@@ -128,20 +128,17 @@ class IdPattern:
         longest = max(pc.max(pc.utf8_length(values)).as_py(), shortest + sum(numbers))
         further = 4 * math.ceil((longest - shortest + 1) / 4)
         codes, size = self._codes(values)
-        wanted, longest_walk = 10 * len(values), replace(self, further=further)
-        if self.most is not None:
-            for walk in range(MAX_WALKS):
-                if (steps := min(_taken(walk, size, codes), default=size)) > longest_walk.steps:
-                    longest_walk = replace(longest_walk, walk=walk, steps=steps)
-                if longest_walk.steps >= wanted:
-                    break
-            return longest_walk
-        for steps in (wanted, len(values)):
+        wanted, longest = 10 * len(values), replace(self, further=further)
+        for walk in range(0 if self.most is None else MAX_WALKS):
+            steps = min(_taken(walk, size, codes), default=size)
+            if longest.steps < min(steps, wanted):
+                longest = replace(longest, walk=walk, steps=steps)
+        for steps in () if longest.steps else (wanted, len(values)):
             is_crowded = steps > size or len(codes) * steps > MAX_HITS * size
             for walk in range(0 if is_crowded else MAX_WALKS):
                 if not (_taken(walk, size, codes) < steps).any():
-                    return replace(longest_walk, walk=walk, steps=steps)
-        return longest_walk
+                    return replace(longest, walk=walk, steps=steps)
+        return longest
 
     def _positions(self) -> tuple[list[int], int]:
         """Return the positions of the parts that number the rows, and their number of codes."""
@@ -186,12 +183,9 @@ def _alphabet(part: str) -> list[str]:
 
 
 def _regex(position: int, part: str) -> str:
-    if part[0] == "=":
-        return re.escape(part[1:])
-    if part[0] == "c":
-        return "[0-9X]"
-    shape = r"\d{1,18}" if part[0] == "n" else f"[{''.join(_alphabet(part))}]"
-    shape = r"[^\s.@]+" if part[0] == "w" else shape
+    if part[0] in "=c":
+        return re.escape(part[1:]) if part[0] == "=" else "[0-9X]"
+    shape = {"n": r"\d{1,18}", "w": r"[^\s.@]+"}.get(part[0]) or f"[{''.join(_alphabet(part))}]"
     return f"(?P<p{position}>{shape})"
 
 
@@ -268,9 +262,7 @@ def pattern_of_form(form: Form | None, values: pa.Array, *, may_repeat: bool) ->
     if form is None:
         return find_pattern(values)
     pattern = IdPattern(parts=_FORMS[form])
-    if may_repeat:
-        return replace(pattern, steps=pattern.size)
-    return pattern.fitted(values)
+    return replace(pattern, steps=pattern.size) if may_repeat else pattern.fitted(values)
 
 
 def _checked(values: pa.Array, rule: str) -> IdPattern | None:

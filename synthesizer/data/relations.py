@@ -435,11 +435,8 @@ def skips(table: Table) -> Iterator[Relation]:
     >>> [relation.sentence for relation in skips(data)]
     ["pay is blank where work == 'no'"]
     """
-    gates = {
-        c.name: c
-        for c in table.columns
-        if c.is_coded and _is_short(c.name) and c.variable.n_codes <= MAX_GATES
-    }
+    coded = [c for c in table.columns if c.is_coded and c.variable.n_codes <= MAX_GATES]
+    gates = {c.name: c for c in coded if _is_short(c.name)}
     for column in table.columns if table.n_rows else ():
         for state, value in enumerate(column.variable.missing, 1):
             blank, rest = column.missing_state() == state, np.ones(table.n_rows, dtype=bool)

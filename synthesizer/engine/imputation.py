@@ -47,9 +47,8 @@ def unguarded(model: ConditionalModel) -> ConditionalModel:
     >>> unguarded(Cart()).min_holders
     0
     """
-    named: dict[str, Any] = {
-        f.name: _UNGUARDED[f.name] for f in fields(model) if f.name in _UNGUARDED
-    }
+    names = {field.name for field in fields(model)}
+    named: dict[str, Any] = {n: value for n, value in _UNGUARDED.items() if n in names}
     if isinstance(base := getattr(model, "base", None), ConditionalModel):
         named["base"] = unguarded(base)
     return replace(model, **named)
@@ -134,7 +133,6 @@ class Imputation:
     """Cells to fill, by variable."""
     rules: tuple[Rule, ...] = ()
     """Values that conditions set, such as blanks of questions that were not asked."""
-    rounds: int = ROUNDS
 
     def drawn(
         self, seed: Seed, *, m: int, n_jobs: int | None = None, progress: Progress | None = None
@@ -149,12 +147,9 @@ class Imputation:
         sample = seed.generator("bootstrap").integers(n, size=n)
         steps = [part.step for parts in self.parts.values() for part in parts]
         chosen = iter(screened(steps, table, seed.generator("screen")))
-        parts = {
-            name: [replace(part, step=next(chosen)) for part in of_variable]
-            for name, of_variable in self.parts.items()
-        }
+        parts = {n: [replace(p, step=next(chosen)) for p in of_n] for n, of_n in self.parts.items()}
         waiting = set(parts)
-        for number in range(self.rounds + 1):
+        for number in range(ROUNDS + 1):
             for name, of_variable in parts.items():
                 waiting.discard(name)
                 for k, part in enumerate(of_variable):

@@ -143,10 +143,10 @@ def complete_file(
     """
     directory, phases = Path(directory), Phases(listener)
     problems = Problems(check_output(directory, overwrite=overwrite))
-    is_file = not isinstance(source, Mapping) and Path(source).suffix not in (".yaml", ".yml")
-    content = {"data": {"path": str(source)}} if is_file else source
+    if not isinstance(source, Mapping) and Path(source).suffix.lower() not in (".yaml", ".yml"):
+        source = {"data": {"path": str(source)}}
     fixed = {**_ASIDE, "m": m, "output": {"directory": str(directory)}}
-    config = sound_config(content, {**(overrides or {}), **fixed}, problems)
+    config = sound_config(source, {**(overrides or {}), **fixed}, problems)
     if problems or config is None:
         raise ConfigError(problems)
     with phases.phase("read"):
@@ -155,10 +155,10 @@ def complete_file(
         filling = _Filling(raw, config, declared, cells)
     with new_directory(directory, overwrite=overwrite) as work:
         with phases.phase("impute and write", m) as advance:
+            form, tables = config.output.format, map(filling.written, filling.tables(advance))
             names = [
-                write_dataset(table, work, d, m, raw.layout, config.output.format, stem="completed")
-                for d, made in enumerate(filling.tables(advance), 1)
-                for table in [filling.written(made)]
+                write_dataset(table, work, d, m, raw.layout, form, stem="completed")
+                for d, table in enumerate(tables, 1)
             ]
         result = filling.result([directory / name for name in names])
         entries = [plain(file_entry(work / name)) for name in names]
@@ -202,15 +202,14 @@ class _Filling:
 
     def result(self, datasets: Sequence[Any]) -> Completed:
         """Return the result, with the notes of the plan but that on the random key."""
-        filled = {name: int(cells.sum()) for name, cells in self.gaps.fill.items()}
-        plan, keys = self.plan, replay_notes(self.plan.seed)
-        notes = [text for text in (*self.data.notes, *plan.notes) if text not in keys]
+        gaps, keys = self.gaps, replay_notes(self.plan.seed)
+        notes = [text for text in (*self.data.notes, *self.plan.notes) if text not in keys]
         return Completed(
             datasets=tuple(datasets),
-            filled=filled,
-            skipped=self.gaps.skipped,
+            filled={name: int(cells.sum()) for name, cells in gaps.fill.items()},
+            skipped=gaps.skipped,
             rows=self.raw.n_rows,
-            notes=(*notes, *self.gaps.notes),
+            notes=(*notes, *gaps.notes),
         )
 
     def manifest(self, result: Completed, files: Sequence[Any]) -> dict[str, Any]:

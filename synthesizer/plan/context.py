@@ -26,6 +26,8 @@ from synthesizer.models.step import Forbid
 from synthesizer.plan.findings import Draft, problem
 from synthesizer.plan.inputs import Columns, Input, torn_ids
 
+_ROWS_ALONE = {"stay_or_move": False, "first_apart": False, "changes": False}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Arranged:
@@ -39,11 +41,7 @@ class Arranged:
     form: Arrangement = PLAIN
     models: ClassVar[Mapping[str, str]] = {}
     """Models by role, instead of those of `ROLES`."""
-    alone: ClassVar[Mapping[str, Any]] = {
-        "stay_or_move": False,
-        "first_apart": False,
-        "changes": False,
-    }
+    alone: ClassVar[Mapping[str, Any]] = _ROWS_ALONE
     """Options of the model of changing variables with which each row is drawn by itself."""
 
     def options(self, name: str, names: Container[str]) -> dict[str, Any]:

@@ -33,18 +33,14 @@ def relation_problems(context: Context) -> Iterator[str]:
     """Yield a problem for each key that a file of margins cannot respect."""
     if not is_of_margins(context):
         return
-    config, registry = context.config, context.registry
+    config, known = context.config, context.registry
     entries = [key for key in _WITH_RELATIONS if getattr(config, key)]
     models = {f"method.{name}": model for name, model in config.named_methods.items()}
     for name, one in config.variables.items():
         models[f"variables.{name}.method"] = one.method or ""
         entries += [f"variables.{name}.predictors"] * bool(one.predictors)
-    entries += [
-        entry
-        for entry, model in models.items()
-        if model in registry.names and registry.get(model).abilities.panel
-    ]
-    for entry in entries:
+    of_panels = {m for m in models.values() if m in known.names and known.get(m).abilities.panel}
+    for entry in (*entries, *(entry for entry, model in models.items() if model in of_panels)):
         yield problem("relation_in_margins", entry=entry, fidelity=config.fidelity)
 
 
@@ -68,18 +64,14 @@ def history_alone(
     return model, options
 
 
-def differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) -> tuple[str, ...]:
-    """Return how datasets of margins differ from the original, in sentences for release.
+def differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) -> Iterator[str]:
+    """Yield how datasets of margins differ from the original, in sentences for release.
 
     ``notes`` are those of the plan. No sentence contains a value of the data.
     """
     if not is_of_margins(context):
-        return ()
-    return tuple(_differences(context, steps, notes))
-
-
-def _differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) -> Iterator[str]:
-    config, arranged = context.config, context.arrangement
+        return
+    config, arranged, table = context.config, context.arrangement, context.table
     units = f"{arranged.unit}s" if context.is_panel else "records"
     declared = any(step.model.abilities.deterministic for step in steps)
     declared |= bool(config.rules or config.forbid or config.structural_zeros)
@@ -89,9 +81,8 @@ def _differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) 
         facts = {"n": rare.min_count, "units": units, "where": plural(n, "variable")}
         is_nearest = rare.to == NEAREST
         yield note("levels_joined", **facts) if is_nearest else note("levels_grouped", **facts)
-    guarded = [min_holders_of(step.model) for step in steps if _is_number(context, step)]
-    if any(guarded):
-        held = [n for n in guarded if n]
+    numbers = [s for s in steps if s.variable in table and not table[s.variable].is_coded]
+    if held := [n for step in numbers if (n := min_holders_of(step.model))]:
         yield note("ends_guarded", n=max(held), units=units, where=plural(len(held), "variable"))
     if config.panel is not None:
         yield note("histories_alone")
@@ -102,7 +93,3 @@ def _differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) 
     if config.drop:
         yield note("columns_dropped", where=plural(len(config.drop), "column"))
     yield note("results_meaningless")
-
-
-def _is_number(context: Context, step: Step) -> bool:
-    return step.variable in context.table and not context.table[step.variable].is_coded

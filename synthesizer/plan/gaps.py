@@ -12,12 +12,11 @@ from synthesizer.data.derivations import needed
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import guessed_codes
-from synthesizer.data.relations import find_relations, skips
+from synthesizer.data.relations import Relation, find_relations, skips
 from synthesizer.data.table import BoolArray, Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.data.writing import as_text
 from synthesizer.engine.imputation import Disagrees, Imputation, Part, unguarded
-from synthesizer.engine.registry import ROLES
 from synthesizer.models.cart import Cart
 from synthesizer.models.fixed import Derived, Follows
 from synthesizer.models.limits import StructuralZeros
@@ -49,15 +48,14 @@ class Gaps:
 
 def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     """Return the cells to fill and how; raise ConfigError with all problems."""
-    keys = [key for key in (*config.sections, "panel", "strata") if key in config.model_fields_set]
-    problems = Problems(problem("imputes_without", key=key) for key in keys if getattr(config, key))
+    unused = {*config.sections, "panel", "strata", "conditions"} & config.model_fields_set
+    keys = [key for key in sorted(unused) if getattr(config, key)]
+    problems = Problems(problem("imputes_without", key=key) for key in keys)
     table = plan.table.select(plan.spec.order)
-    chosen = {column.name: _chosen(column, cells, problems) for column in table.columns}
-    every = {code for column in table.columns for code in column.variable.missing}
-    known, named = (table, cells) if isinstance(cells, Mapping) else (every, ())
-    wrong = (entry for entry in map(str, cells or ()) if entry not in known)
-    problems += (problem("cells_of_nothing", entry=entry) for entry in wrong)
+    codes = _codes(table, cells, problems)
     problems.settle(ConfigError)
+    named = codes if isinstance(cells, Mapping) else ()
+    chosen = {column.name: _chosen(column, codes.get(column.name, ())) for column in table.columns}
     rules = (*plan.spec.rules, *_skip_rules(table))
     rules = tuple(rule for rule in rules if rule.is_firm or rule.variable not in named)
     fill, skipped = dict[str, BoolArray](), dict[str, int]()
@@ -78,9 +76,9 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     parts = {n: tuple(chain.parts(n)) for n in sorted(fill, key=lambda n: n in chain.formulas)}
     imputation = Imputation(table=plan.table, parts=parts, rules=rules)
     declared = {name for name, one in config.variables.items() if one.missing is not None}
-    codes, notes = guessed_codes(table.select(fill), declared), list[str]()
-    if codes:
-        notes.append(note("guessed_codes", codes=codes))
+    notes = list[str]()
+    if guessed := guessed_codes(table.select(fill), declared):
+        notes.append(note("guessed_codes", codes=guessed))
     ids = [c for c in plan.table.columns if c.variable.kind is Kind.ID]
     if blank := [column.name for column in ids if not column.is_observed.all()]:
         notes.append(note("ids_stay_blank", names=blank))
@@ -89,16 +87,29 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     return Gaps(imputation=imputation, fill=fill, skipped=skipped, notes=tuple(notes))
 
 
-def _chosen(column: Column, cells: Cells | None, problems: Problems) -> BoolArray:
-    """Return the cells with chosen missing codes."""
-    name, known = column.name, column.variable.missing
-    codes = [str(code) for code in (known if cells is None else cells)]
+def _codes(table: Table, cells: Cells | None, problems: Problems) -> Mapping[str, Sequence[str]]:
+    """Return the missing codes to fill, by variable."""
+    known = {column.name: column.variable.missing for column in table.columns}
+    if cells is None:
+        return known
     if isinstance(cells, Mapping):
-        named = cells.get(name, ())
-        codes = [str(code) for code in ([named] if isinstance(named, str | int) else named)]
-        wrong = (code for code in codes if code not in known)
-        problems += (problem("cells_of_nothing", entry=f"{name}: {code}") for code in wrong)
-    states = [state for state, code in enumerate(known, 1) if code in codes]
+        codes = {str(name): _texts(of_one) for name, of_one in cells.items()}
+        wrong = [name for name in codes if name not in known]
+        wrong += [f"{n}: {x}" for n in codes if n in known for x in codes[n] if x not in known[n]]
+    else:
+        codes = dict.fromkeys(known, _texts(cells))
+        wrong = [code for code in _texts(cells) if not any(code in one for one in known.values())]
+    problems += (problem("cells_of_nothing", entry=entry) for entry in wrong)
+    return codes
+
+
+def _texts(codes: object) -> list[str]:
+    return [*map(str, codes if isinstance(codes, list | tuple) else [codes])]
+
+
+def _chosen(column: Column, codes: Sequence[str]) -> BoolArray:
+    """Return the cells with some missing codes."""
+    states = [state for state, code in enumerate(column.variable.missing, 1) if code in codes]
     return np.isin(column.missing_state(), states)
 
 
@@ -132,17 +143,19 @@ class _Chain:
         self.rules, self.fill, self.forbids = rules, fill, plan.spec.forbids
         models = {name: step.model for name, step in self.steps.items()}
         self.inputs = {n: _inputs(m) for n, m in models.items() if isinstance(m, Derived | Follows)}
-        for name, model in self._of_complete_rows():
+        for relation in self._of_complete_rows():
+            name, key, text = relation.name, relation.key, relation.text
+            model = Derived(expression=text) if key == "derived" else Follows(of=text)
             if name not in needed(inputs := _inputs(model), self.inputs):
-                method = ROLES["derived" if isinstance(model, Derived) else "follows"]
-                step = Step(variable=name, method=method, model=model, predictors=tuple(inputs))
-                self.steps[name], self.inputs[name] = step, inputs
+                known = tuple(sorted(inputs))
+                self.steps[name] = Step(variable=name, method=key, model=model, predictors=known)
+                self.inputs[name] = inputs
         steps = self.steps.values()
         self.formulas = {s.variable: s.model.parsed for s in steps if isinstance(s.model, Derived)}
         for rule in rules:
             self.inputs.setdefault(rule.variable, set()).update(rule.condition.names)
 
-    def _of_complete_rows(self) -> Iterator[tuple[str, Derived | Follows]]:
+    def _of_complete_rows(self) -> Iterator[Relation]:
         """Yield formulas and labels that hold in complete rows, of variables without a model.
 
         The plan requires them in all rows, missing cells included. Variables with the most missing
@@ -155,14 +168,11 @@ class _Chain:
                 names.append(name)
                 whole = rest
         names = [name for name in self.order if name in names and config.relations == "auto"]
+        chosen = {*self.inputs, *config.named_methods}
+        chosen |= {name for name, one in config.variables.items() if one.method}
         for relation in find_relations(self.table.select(names).take(whole)) if names else ():
-            one = config.variables.get(relation.name, VariableConfig())
-            if {relation.name} & {*self.inputs, *config.named_methods} or one.method:
-                continue
-            if relation.key == "derived":
-                yield relation.name, Derived(expression=relation.text)
-            elif relation.key == "follows":
-                yield relation.name, Follows(of=relation.text)
+            if relation.name not in chosen and relation.key in ("derived", "follows"):
+                yield relation
 
     def parts(self, name: str) -> Iterator[Part]:
         """Yield the cells of a variable: without, and with missing variables that follow from it.
@@ -176,21 +186,16 @@ class _Chain:
             return
         both = rows & np.any([self.fill[n] for n in followers & self.fill.keys()], axis=0)
         zeros, more = tuple(self._zeros(name, followers)), self._agreements(name, followers)
-        for where, without, all_zeros in (
-            (rows & ~both, set[str](), (*zeros, *more)),
-            (both, followers, zeros),
-        ):
+        kinds = ((rows & ~both, set[str](), (*zeros, *more)), (both, followers, zeros))
+        for where, without, all_zeros in kinds:
             if where.any():
                 (step,) = with_bounds([self._step(name, without)], zeros, self.table)
                 yield Part(rows=np.flatnonzero(where), step=step, zeros=all_zeros)
 
     def _followers(self, name: str) -> set[str]:
         """Return the variables that are computed from a variable, or set by rules on it."""
-        followers, new = set[str](), {name}
-        while new:
-            new = {n for n, inputs in self.inputs.items() if inputs & new} - followers - {name}
-            followers |= new
-        return followers
+        every = self.inputs.items()
+        return {n for n, inputs in every if name in needed(inputs, self.inputs)} - {name}
 
     def _step(self, name: str, without: Collection[str]) -> Step:
         """Return the step of a variable with all other variables as predictors, or those chosen."""
@@ -244,6 +249,6 @@ def _against(rule: Rule) -> Expression:
     name, value = quote_name(rule.variable), rule.value
     differs = f"not missing({name})"
     if value.is_observed[0]:
-        text = as_text(value)[0].as_py()
-        differs = f"{name} != '{text}'" if value.is_coded else f"{name} != {text}"
+        text, is_number = as_text(value)[0].as_py(), value.variable.kind is Kind.NUMERIC
+        differs = f"{name} != {text if is_number else repr(text)}"
     return Expression.parse(f"({rule.condition.text}) and {differs}")

@@ -480,7 +480,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         relations=relations,
         differences=next(
             (made.differences for made in extended.values() if made.differences),
-            differences(context, steps, findings.notes),
+            tuple(differences(context, steps, findings.notes)),
         ),
         settings=plain_config(config),
     )

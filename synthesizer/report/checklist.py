@@ -20,15 +20,11 @@ _ANSWERS = {True: "yes", False: "no", None: "to do"}
 def answers(record: Record) -> dict[str, bool | None]:
     """Return the facts of the checklist by name; None if the owner must look."""
     manifest, names = record.manifest, {file.name for file in record.manifest.files}
-    lines: dict[str, bool | None] = {
-        line.subject: _OF_WORD.get(line.word) for line in record.verdict.lines
-    }
     return {
         "named": all(name.startswith("synthetic") for name in manifest.datasets),
         "readme": README in names,
         "marked": bool(manifest.public.config.after.label) or None,
-        "listed": bool(manifest.differences) and README in names,
-        **lines,
+        **{line.subject: _OF_WORD.get(line.word) for line in record.verdict.lines},
     }
 
 

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, combine, complete, complete_file
+from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.data.sources import from_frame
+from synthesizer.jobs.complete import _Filling
 from tests.end_to_end.commands import call
 
 N = 400
@@ -245,3 +248,48 @@ def test_completed_files_are_sources_of_runs(tmp_path):
         u += [one["low"].var() / N for one in frames]
     combined = combine(q, u, rule="nested", n=N, k=N, imputations=2)
     assert combined.total[0] > np.mean(u)
+
+
+def test_rules_with_any_level_and_dates_hold_where_their_condition_is_filled():
+    data = people()[["age", "works"]]
+    data["name"] = np.where(data["works"] == "no", "O'Hara", "Smith")
+    data["day"] = pd.to_datetime(np.where(data["works"] == "no", "2020-03-01", "2021-05-02"))
+    data = with_holes(data, ["works"], 0.3)
+    then = {"name": "O'Hara", "day": "2020-03-01"}
+    rules = [{"if": "works == 'no'", "then": then}]
+    (made,) = complete(data, 1, seed=1, workers=1, rules=rules, relations="none").datasets
+    assert (made.loc[made["works"] == "no", "name"] == "O'Hara").all()
+    assert (made.loc[made["works"] == "no", "day"] == "2020-03-01").all()
+
+
+@pytest.mark.parametrize("cells", [[""], {"hours": ""}, {"hours": [""]}])
+def test_one_code_is_a_list_of_one(cells):
+    data = people()[["age", "hours"]]
+    assert complete(data, 1, seed=1, workers=1, cells=cells).filled == {
+        "hours": int(data["hours"].isna().sum())
+    }
+
+
+@pytest.mark.parametrize("cells", [{"hours": None}, {"hours": -9.5}, {3: [""]}])
+def test_cells_of_any_type_that_do_not_exist_are_named(cells):
+    with pytest.raises(ConfigError) as error:
+        complete(people(), cells=cells)
+    assert codes(error) == ["cells_of_nothing"]
+
+
+def test_terms_of_a_formula_have_an_order_that_no_process_changes():
+    """Their order decides draws of files so wide that predictors are chosen."""
+    data = people()[["low", "other", "age"]]
+    data["total"] = data["low"] + data["other"]
+    config, raw = read_chain_config({"seed": 1}), from_frame(with_holes(data, ["total"]))
+    (part,) = _Filling(raw, config, {}, None).gaps.imputation.parts["total"]
+    assert part.step.predictors == ("low", "other")
+
+
+def test_conditions_of_a_run_are_refused(tmp_path):
+    data = people()[["age", "hours"]]
+    data.to_csv(tmp_path / "people.csv", index=False)
+    config = {"data": {"path": str(tmp_path / "people.csv")}, "conditions": {"where": "age > 30"}}
+    with pytest.raises(ConfigError) as error:
+        complete_file(config, tmp_path / "made", 1)
+    assert codes(error) == ["imputes_without"]

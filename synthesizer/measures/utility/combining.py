@@ -63,8 +63,8 @@ from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 
 Rule = Literal["fully", "partially", "simple", "proper", "design", "redrawn"]
-RuleOfCompleted = Literal["imputed", "nested"]
-"""Rules of data whose missing values were drawn several times."""
+AnyRule = Literal[Rule, "imputed", "nested"]
+"""Rules, with those of data whose missing values were drawn several times."""
 FIXED: tuple[Rule, ...] = ("simple", "design")
 """Rules of data that are drawn with fixed parameters."""
 
@@ -126,18 +126,11 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
 
 
 def rule_problems(
-    rule: str,
-    m: int,
-    *,
-    n: float | None = None,
-    k: float | None = None,
-    level: float = 0.95,
-    imputations: int | None = None,
+    rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
 ) -> Iterator[str]:
     """Yield the reasons why a rule does not apply to m datasets of k records from n."""
-    rules = (*get_args(Rule), *get_args(RuleOfCompleted))
-    if rule not in rules:
-        yield f"rule ({rule!r}) must be one of {', '.join(rules)}"
+    if rule not in get_args(AnyRule):
+        yield f"rule ({rule!r}) must be one of {', '.join(get_args(AnyRule))}"
     if rule in ("fully", "partially", "design", "redrawn") and m == 1:
         yield (
             f"rule '{rule}' needs at least two synthetic datasets: generate more, or use rule "
@@ -145,11 +138,6 @@ def rule_problems(
         )
     if rule == "imputed" and m == 1:
         yield "rule 'imputed' needs at least two completed datasets: complete the data again, m=5"
-    if rule == "nested" and (not 1 < (imputations or 0) < m or m % (imputations or 1)):
-        yield (
-            f"rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
-            f"with 2 or more of the {m} synthetic datasets"
-        )
     if not 0 < level < 1:
         yield f"level ({level}) must be between 0 and 1"
     for name, value in (("n", n), ("k", k)):
@@ -192,7 +180,7 @@ class CombinedRow(Row):
 class CombinedEstimates(Result):
     """Estimates from m synthetic datasets; tuples have one value for each of p estimates."""
 
-    rule: Rule | RuleOfCompleted
+    rule: AnyRule
     """Combining rule."""
     m: int
     """Number of synthetic datasets."""
@@ -238,7 +226,7 @@ def combine(
     estimates: npt.ArrayLike,
     variances: npt.ArrayLike,
     *,
-    rule: Rule | RuleOfCompleted = "simple",
+    rule: AnyRule = "simple",
     n: float | None = None,
     k: float | None = None,
     df: npt.ArrayLike | None = None,
@@ -300,9 +288,13 @@ def combine(
     """
     q, u = (_matrix(values) for values in (estimates, variances))
     problems = list(_value_problems(q, u, names))
-    problems += rule_problems(
-        rule, len(q) if q.ndim else 0, n=n, k=k, level=level, imputations=imputations
-    )
+    m, nests = len(q) if q.ndim else 0, imputations or 1
+    problems += rule_problems(rule, m, n=n, k=k, level=level)
+    if rule == "nested" and (not 1 < nests < m or m % nests):
+        problems.append(
+            "rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
+            f"with 2 or more of the {m} synthetic datasets"
+        )
     if problems:
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
@@ -310,7 +302,7 @@ def combine(
     if not (most > 0).all():
         raise DataError("df must be above 0: a variance needs more sampling units than strata")
     ratio = None if n is None or k is None else k / n
-    return _combined(q, u, rule, ratio, level, titles, most, imputations or 1)
+    return _combined(q, u, rule, ratio, level, titles, most, nests)
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
@@ -350,7 +342,7 @@ def _value_problems(q: FloatArray, u: FloatArray, names: Sequence[str] | None) -
 def _combined(
     q: FloatArray,
     u: FloatArray,
-    rule: Rule | RuleOfCompleted,
+    rule: AnyRule,
     ratio: float | None,
     level: float,
     names: Any,

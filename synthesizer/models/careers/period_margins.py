@@ -17,6 +17,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
+from synthesizer.models.kit.numerics import check_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,11 @@ class FittedPeriodMargins(FittedCareerModel):
 
     def __post_init__(self) -> None:
         n_periods = len(self.lengths)
-        shapes = (self.firsts.shape, self.states.shape)
-        if shapes != ((n_periods,), (n_periods, _n_states(self.variable))):
-            raise ValueError("lengths, first periods and states must have the same periods")
-        for shares in (self.lengths[None], self.firsts[None], self.states):
-            if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
-                raise ValueError("shares must lie in [0, 1] and add up to 1")
+        of_states = (n_periods, _n_states(self.variable))
+        for name, shape in {"lengths": (-1,), "firsts": (n_periods,), "states": of_states}.items():
+            check_floats(name, shares := getattr(self, name), shape)
+            if (shares < 0).any() or not np.allclose(shares.sum(axis=-1), 1):
+                raise ValueError(f"{name} must lie in [0, 1] and add up to 1")
 
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
@@ -49,7 +49,7 @@ class FittedPeriodMargins(FittedCareerModel):
         lengths = 1 + rng.choice(n_periods, n, p=self.lengths)
         periods = np.arange(n_periods)
         fits = periods + lengths[:, None] <= n_periods
-        starts = _drawn(np.where(fits, self.firsts, 0.0), fits.astype(np.float64), rng)
+        starts = _drawn(np.where(fits, self.firsts, 0.0), fits, rng)
         present = (periods >= starts[:, None]) & (periods < (starts + lengths)[:, None])
         index = PanelIndex.of_presence(present, persons.index.times)
         if not self.variable.is_coded:
@@ -59,21 +59,18 @@ class FittedPeriodMargins(FittedCareerModel):
 
     def _states(self, present: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return a state for each person and period; each step obeys the rules, or is none."""
-        n_states = self.states.shape[1]
-        reach = np.eye(n_states, dtype=bool)
+        stay = np.eye(self.states.shape[1], dtype=bool)
         matrices = [rule.allowed for rule in self.rules if rule.allowed is not None]
-        reach |= np.logical_and.reduce([np.ones((n_states, n_states), dtype=bool), *matrices])
+        reach = stay | np.logical_and.reduce([np.ones_like(stay), *matrices])
         states = np.zeros(present.shape, dtype=np.int64)
         for period, shares in enumerate(self.states):
-            has_past = present[:, period - 1] if period else np.zeros(len(present), dtype=bool)
             before = states[:, period - 1]
-            may = reach[before] | ~has_past[:, None]
-            stay = np.eye(n_states)[before]
-            states[:, period] = _drawn(np.where(may, shares, 0.0), stay, rng)
+            may = reach[before] | ~present[:, [period - 1]] | (period == 0)
+            states[:, period] = _drawn(np.where(may, shares, 0.0), stay[before], rng)
         return states
 
 
-def _drawn(weights: FloatArray, instead: FloatArray, rng: np.random.Generator) -> IntArray:
+def _drawn(weights: FloatArray, instead: BoolArray, rng: np.random.Generator) -> IntArray:
     """Draw a column for each row by its weights, shape (n, k); by ``instead`` if all are 0."""
     weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, instead)
     ends = np.cumsum(weights, axis=1)
@@ -147,7 +144,7 @@ class PeriodMargins(HistoryModel):
     def _lengths(self, index: PanelIndex) -> FloatArray:
         """Return the shares of lengths; rare ones join the nearest length of many persons."""
         counts = np.bincount(index.counts, minlength=index.n_periods + 1)[1:]
-        many = np.flatnonzero((counts > 0) & (counts >= self.min_holders))
+        many = np.flatnonzero(counts >= max(self.min_holders, 1))
         if not len(many):
             return self._held(counts)
         nearest = many[np.argmin(np.abs(np.arange(len(counts))[:, None] - many), axis=1)]

@@ -301,8 +301,7 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
         paragraphs.append(sentences()["several"])
     blocks: list[Block] = [Words(paragraphs), table]
     if codebook.differences:
-        heading = Heading("Differences from the confidential file")
-        blocks += [heading, Words(codebook.differences)]
+        blocks += [Heading("Differences from the confidential file"), Words(codebook.differences)]
     return Section(
         anchor="data",
         title="The data",
