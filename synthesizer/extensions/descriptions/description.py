@@ -275,28 +275,23 @@ def description_problems(described: Description, computed: Iterable[str]) -> Ite
         yield problem("unknown_group", name=name, installed=installed())
     sizes = described.rows_per_unit
     if sizes is not None and sizes.low > sizes.high:
-        yield problem("low_above_high", name="rows_per_unit")
+        yield problem("low_above_high", key="rows_per_unit")
     for name, facts in described.variables.items():
         yield from _of_variable(name, facts, described)
-    exempt = {*computed}
-    drawn = {
-        name: facts
-        for name, facts in described.variables.items()
-        if not (name in exempt or facts.derived or facts.kind is Kind.ID)
-    }
-    coded = [n for n, facts in drawn.items() if facts.kind.is_coded and not facts.levels]
-    free = [n for n, facts in drawn.items() if not facts.kind.is_coded and facts.range is None]
-    free = [n for n in free if not drawn[n].pairs]
-    if coded:
-        yield problem("undeclared_levels", names=coded)
-    if free:
-        yield problem("undeclared_range", names=free)
+    exempt, absent = {*computed}, {"undeclared_levels": list[str](), "undeclared_range": []}
+    for name, facts in described.variables.items():
+        if name in exempt or facts.derived or facts.kind is Kind.ID:
+            continue
+        if facts.kind.is_coded and not facts.levels:
+            absent["undeclared_levels"].append(name)
+        elif not (facts.kind.is_coded or facts.range or facts.pairs):
+            absent["undeclared_range"].append(name)
+    yield from (problem(code, names=names) for code, names in absent.items() if names)
 
 
 def _of_variable(name: str, facts: VariableFacts, described: Description) -> Iterator[Problem]:
     labels = (*(facts.levels if facts.kind.is_coded else ()), *facts.missing)
-    again = [label for label, times in Counter(labels).items() if times > 1]
-    if again:
+    if again := [label for label, times in Counter(labels).items() if times > 1]:
         yield problem("label_twice", name=name, labels=[*map(repr, again)])
     if facts.levels and not facts.kind.is_coded:
         yield problem("levels_of_other_kind", name=name, kind=facts.kind.value)
@@ -307,8 +302,8 @@ def _of_variable(name: str, facts: VariableFacts, described: Description) -> Ite
     if facts.pairs and facts.follows is None:
         yield problem("pairs_without_code", name=name)
     code = described.variables.get(facts.follows or "")
-    for pair, known in ((facts.pairs, code), ({v: k for k, v in facts.pairs.items()}, facts)):
-        labels = () if known is None else (*known.levels, *known.missing)
-        odd = [label for label in pair if label not in labels]
-        if odd and known is not None and known.kind.is_coded:
-            yield problem("pair_of_no_level", name=name, labels=[*map(repr, odd)])
+    for pair, known in ((facts.pairs, code), (facts.pairs.values(), facts)):
+        if known is None or not known.kind.is_coded:
+            continue
+        if odd := {*pair} - {*known.levels, *known.missing}:
+            yield problem("pair_of_no_level", name=name, labels=sorted(map(repr, odd)))
