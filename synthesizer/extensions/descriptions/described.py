@@ -198,9 +198,8 @@ def _chain(description: Description, plan: Plan) -> DescribedChain:
 def _plan(description: Description, registry: Registry) -> Plan:
     """Return the plan of a chain of the example; raise one error with every problem."""
     problems = Problems()
-    config = read_chain_config({"checks": ALL_OFF})  # a file without groups, if these are wrong
-    with problems.gathered():
-        config = read_chain_config(_settings(description))
+    config = problems.attempt(read_chain_config, _settings(description))
+    config = config or read_chain_config({"checks": ALL_OFF})  # a file without groups
     example = _Example(description, config, problems)
     table = example.table()
     problems += description_problems(description, example.computed)
@@ -426,15 +425,17 @@ class _Example:
         low, high = sorted(ends)
         if math.isnan(low + high):
             return np.zeros(n)
-        if variable.kind is Kind.DATE:
-            return _days(variable, low, high, n, rng)
-        decimals = variable.decimals or 0
+        is_date, decimals = variable.kind is Kind.DATE, variable.decimals or 0
         unit = 10.0**-decimals
+        if is_date:
+            if is_of_months(str(variable.storage.get("date_format", "%d"))):
+                return _months(low, high, n, rng)
+            unit = int(variable.storage.get("resolution", MICROSECONDS_A_DAY)) / MICROSECONDS_A_DAY
         steps = math.floor((high - low) / unit + UNIT_TOLERANCE) + 1
-        if variable.decimals is None or steps > MAX_STEPS:
+        if not is_date and (variable.decimals is None or steps > MAX_STEPS):
             return np.asarray(low + (high - low) * (_even(n, n, rng) + 0.5) / n)
         numbers = np.asarray(low + unit * _even(steps, n, rng), dtype=np.float64)
-        return rounded(numbers, decimals)
+        return numbers if is_date else rounded(numbers, decimals)
 
     def _end(self, variable: Variable, bound: float | str) -> float:
         """Return an end of a range as a number; NaN after a problem."""
@@ -505,17 +506,11 @@ def _starts(sizes: IntArray, periods: int, rng: np.random.Generator) -> IntArray
     return np.asarray((rng.random(len(sizes)) * (periods - sizes + 1)).astype(np.int64))
 
 
-def _days(
-    variable: Variable, low: float, high: float, n: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return days since 1970 in the unit of the written form, at most to the last day."""
-    if is_of_months(str(variable.storage.get("date_format", "%d"))):
-        ends = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]")
-        months = ends[0] + _even(int((ends[1] - ends[0]).astype(int)) + 1, n, rng)
-        return np.asarray(months.astype("datetime64[D]").astype(np.float64))
-    unit = int(variable.storage.get("resolution", MICROSECONDS_A_DAY)) / MICROSECONDS_A_DAY
-    steps = math.floor((high - low) / unit + UNIT_TOLERANCE) + 1
-    return np.asarray(low + unit * _even(steps, n, rng), dtype=np.float64)
+def _months(low: float, high: float, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return first days of months, as days since 1970, at most to the month of the last day."""
+    ends = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]")
+    months = ends[0] + _even(int((ends[1] - ends[0]).astype(int)) + 1, n, rng)
+    return np.asarray(months.astype("datetime64[D]").astype(np.float64))
 
 
 def _with_missing(

@@ -145,10 +145,8 @@ class Description(Part):
     forbid: Names = Field((), description="as in a configuration")
     from_data: dict[str, str] = Field({}, description="facts computed from the data, and how")
 
-    def generate(
-        self, *, rows: int | None = None, seed: AnySeed | None = None, m: int | None = None
-    ) -> Any:
-        """Return a frame written from the description alone; with ``m`` a list of frames.
+    def generate(self, *, rows: int | None = None, seed: AnySeed | None = None) -> Any:
+        """Return a frame written from the description alone.
 
         Parameters
         ----------
@@ -156,8 +154,6 @@ class Description(Part):
             Rows (persons of a panel, or households); by default those of the description.
         seed : int or Seed, optional
             Seed of the draws; 1 by default. The same description and seed give the same frame.
-        m : int, optional
-            Number of frames.
 
         Raises
         ------
@@ -168,9 +164,8 @@ class Description(Part):
 
         model = found_at("synthesizer.extensions.descriptions.described:model_of")(self)
         draws = model.seed.instead(seed)
-        tables = model.chain.generate(draws, m=1 if m is None else m, rows=rows, n_jobs=1)
-        frames = [to_frame(model.arrangement.restored(table), model.layout) for table in tables]
-        return frames if m is not None else frames[0]
+        (table,) = model.chain.generate(draws, rows=rows, n_jobs=1)
+        return to_frame(model.arrangement.restored(table), model.layout)
 
     def to_yaml(self) -> str:
         """Return the description as a YAML text with comments; `read_description` reads it."""
@@ -250,7 +245,7 @@ def read_description(path: str | Path) -> Description:
 
 def variable_of(name: str, facts: VariableFacts) -> Variable:
     """Return the variable of described facts; repeated labels once, a blank level for none."""
-    storage: dict[str, Any] = dict(facts.style)
+    storage: dict[str, Any] = {k: x for k, x in facts.style.items() if k != "pattern"}
     if facts.date_format is not None:
         storage["date_format"] = facts.date_format
     levels = tuple(dict.fromkeys(facts.levels)) if facts.kind.is_coded else ()

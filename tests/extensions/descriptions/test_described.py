@@ -278,6 +278,11 @@ def test_a_contradiction_is_refused_with_its_code(content: dict[str, Any], code:
     assert code in [one.code for one in caught.value.problems]
 
 
+def test_a_pattern_among_facts_of_the_written_form_has_no_effect() -> None:
+    content = changed("variables", "sex", "style", to={"pattern": "x"})
+    assert made_of(content)["sex"].equals(made_of(full_description())["sex"])
+
+
 def test_a_circle_of_formulas_is_refused() -> None:
     content = full_description()
     content["variables"]["weight"]["derived"] = "bmi * height ** 2"
