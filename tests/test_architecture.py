@@ -136,7 +136,7 @@ CEILINGS = {
     "cli": 1707,
     "extensions": 0,
     "extensions.comparison": 952,
-    "extensions.descriptions": 1095,
+    "extensions.descriptions": 1094,
     "extensions.genetic": 2325,
     "extensions.households": 1253,
     "extensions.labelled": 878,

@@ -326,9 +326,8 @@ def _levels(
         return [*levels], "" if declared.levels or declared.public else "of a yes-no variable"
     codes: IntArray = column.data.astype(np.int64)[column.is_observed]
     counts = _counts(codes, None if owners is None else owners[column.is_observed], len(levels))
-    shown = [
-        x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or n >= MIN_HOLDERS
-    ]
+    known = labelled | {levels[code] for code in np.flatnonzero(counts >= MIN_HOLDERS)}
+    shown = [level for level in levels if level in known]
     shown += sorted(labelled - {*levels, *column.variable.missing})
     gone = sum(level not in shown for level in levels)
     if not gone and {*shown} <= labelled:
