@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.sources import read_path
+from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
 from synthesizer.extensions.descriptions.description import Description, problem
 
-COLUMNS: Mapping[str, Sequence[str]] = {
-    "name": ("variable", "name"),
-    "label": ("label", "description"),
-    "kind": ("kind",),
-    "levels": ("levels", "values", "codes"),
-    "missing": ("missing", "missing codes"),
-    "low": ("low", "min", "minimum"),
-    "high": ("high", "max", "maximum"),
-    "decimals": ("decimals",),
-    "date_format": ("date_format",),
-    "unit": ("unit",),
+OTHER_NAMES: Mapping[str, str] = {
+    "variable": "name",
+    "description": "label",
+    **dict.fromkeys(("values", "codes"), "levels"),
+    "missing codes": "missing",
+    **dict.fromkeys(("min", "minimum"), "low"),
+    **dict.fromkeys(("max", "maximum"), "high"),
 }
-"""Columns of a codebook as a table, and their names in small letters."""
+"""Other names of columns of a codebook as a table, in small letters."""
 RELEASED = "from the codebook of a run, which describes synthetic datasets"
 
 
@@ -45,71 +42,73 @@ def of_codebook(path: Path) -> Description:
     if path.suffix.lower() == ".json":
         return _of_run(path)
     raw = read_path(path, min_rows=1)
-    cells = {name.strip().lower(): raw.arrow.column(name).to_pylist() for name in raw.names}
-    columns = {
-        key: next((cells[name] for name in names if name in cells), None)
-        for key, names in COLUMNS.items()
-    }
-    if columns["name"] is None:
+    columns: dict[str, list[Any]] = {}
+    for name in raw.names:
+        key = name.strip().lower()
+        columns.setdefault(OTHER_NAMES.get(key, key), raw.arrow.column(name).to_pylist())
+    if "name" not in columns:
         raise DataError(problem("no_codebook", path=path))
-    texts = {key: column for key, column in columns.items() if column is not None}
     variables: dict[str, Any] = {}
     for row in range(raw.n_rows):
-        entry = {key: str(column[row] or "").strip() for key, column in texts.items()}
-        if (name := entry.pop("name")) in variables:
+        cells = {
+            key: str(x).strip() for key, values in columns.items() if (x := values[row]) is not None
+        }
+        if (name := cells.get("name", "")) in variables:
             raise DataError(problem("variable_twice", path=path, name=name))
-        variables[name] = dict(_facts(entry))
+        variables[name] = _of_row(cells)
     return Description(variables=variables)
 
 
-def _facts(entry: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the facts of one row of a table."""
-    levels, missing = dict(_codes(entry.get("levels"))), dict(_codes(entry.get("missing")))
-    ends = {key: text for key in ("low", "high") if (text := entry.get(key))}
-    bounds = {k: t if (n := finite_number(t)) is None else n for k, t in ends.items()}
-    is_date = bool(entry.get("date_format")) or any(isinstance(v, str) for v in bounds.values())
-    yield (
-        "kind",
-        entry.get("kind") or ("categorical" if levels else "date" if is_date else "numeric"),
-    )
-    yield from ((key, entry[key]) for key in ("label", "unit", "date_format") if entry.get(key))
-    if decimals := entry.get("decimals"):
-        yield "decimals", int(decimals) if decimals.isdecimal() else decimals
-    if bounds:
-        yield "range", bounds
-    yield "levels", [code for code in levels if code not in missing]
-    yield "missing", [*missing]
-    yield "level_labels", {c: text for c, text in (levels | missing).items() if text}
+def _of_row(cells: Mapping[str, str]) -> dict[str, Any]:
+    """Return the facts of one row of a table."""
+    levels, missing = (dict(_codes(cells.get(key, ""))) for key in ("levels", "missing"))
+    facts: dict[str, Any] = {k: x for k in ("label", "unit", "date_format") if (x := cells.get(k))}
+    ends = {key: _number(text) for key in ("low", "high") if (text := cells.get(key))}
+    if decimals := cells.get("decimals"):
+        facts["decimals"] = int(decimals) if decimals.isdecimal() else decimals
+    if ends:
+        facts["range"] = ends
+    is_date = "date_format" in facts or any(isinstance(end, str) for end in ends.values())
+    usual = "categorical" if levels else "date" if is_date else "numeric"
+    facts["kind"] = cells.get("kind") or usual
+    facts["levels"] = [code for code in levels if code not in missing]
+    return facts | _labelled(levels, missing)
 
 
-def _codes(cell: str | None) -> Iterator[tuple[str, str]]:
+def _number(text: str) -> float | str:
+    return text if (number := finite_number(text)) is None else number
+
+
+def _codes(cell: str) -> Iterator[tuple[str, str]]:
     """Yield code and label of each entry of a cell."""
-    for part in re.split(r"[;|\n]", cell or ""):
+    for part in re.split(r"[;|\n]", cell):
         code, _, text = part.partition("=")
         if part.strip():
             yield code.strip(), text.strip()
 
 
+def _labelled(levels: Mapping[str, str], missing: Mapping[str, str]) -> dict[str, Any]:
+    """Return missing codes, and the labels of levels and missing codes."""
+    labels = {code: text for code, text in {**levels, **missing}.items() if text}
+    return {"missing": [*missing], "level_labels": labels}
+
+
 def _of_run(path: Path) -> Description:
     try:
         content = parse_json(read_text(path))
-        variables = {one["name"]: dict(_released(one)) for one in content["variables"]}
+        variables = {one["name"]: _of_entry(one) for one in content["variables"]}
         rows = content["datasets"]["rows"][0]
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         raise DataError(problem("no_codebook", path=path)) from None
     return Description(rows=rows, variables=variables, from_data={"rows": RELEASED})
 
 
-def _released(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the facts of one variable of a codebook.json."""
-    yield from ((k, one[k]) for k in ("kind", "label", "unit", "decimals", "date_format"))
-    has_range = one["range"] is not None and one["kind"] in ("numeric", "date")
-    if has_range:
-        yield "range", one["range"]
-    coded = one["kind"] in ("categorical", "ordered", "boolean")
-    yield "levels", [level["level"] for level in one["levels"]] if coded else []
-    yield "missing", [code["code"] for code in one["missing"]]
-    pairs = [(x["level"], x["label"]) for x in one["levels"]]
-    pairs += [(x["code"], x["label"]) for x in one["missing"]]
-    yield "level_labels", {code: label for code, label in pairs if label}
-    yield "from_data", {"range": RELEASED} if has_range else {}
+def _of_entry(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of one variable of a codebook.json."""
+    facts = {key: one[key] for key in ("kind", "label", "unit", "decimals", "date_format")}
+    kind, levels = Kind(one["kind"]), {entry["level"]: entry["label"] for entry in one["levels"]}
+    if kind.is_coded:
+        facts["levels"] = [*levels]
+    elif kind is not Kind.ID and one["range"] is not None:
+        facts |= {"range": one["range"], "from_data": {"range": RELEASED}}
+    return facts | _labelled(levels, {entry["code"]: entry["label"] for entry in one["missing"]})

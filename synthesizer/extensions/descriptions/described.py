@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from itertools import chain
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from synthesizer.data.options import options
 from synthesizer.data.panel.forms import wide_columns
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import (
     LARGEST,
     MICROSECONDS_A_DAY,
@@ -45,6 +45,7 @@ from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
 from synthesizer.extensions.descriptions.description import (
+    WORDS,
     Description,
     VariableFacts,
     description_problems,
@@ -80,8 +81,8 @@ UNIT_TOLERANCE = 1e-9
 class DescribedChain(FittedChain):
     """The chain of a description, with its size."""
 
-    default_units: int = 1
-    identifiers: Mapping[str, int] | None = None
+    default_units: int
+    identifiers: Mapping[str, int]
     """Number of different identifiers that each pattern gives."""
 
     @property
@@ -93,7 +94,7 @@ class DescribedChain(FittedChain):
         """Yield problems of a request; also more identifiers than a pattern gives."""
         yield from super().misfits(m, rows, first)
         wanted = self.n_units if rows is None else rows
-        for name, most in (self.identifiers or {}).items():
+        for name, most in self.identifiers.items():
             if wanted > most:
                 yield problem("too_few_identifiers", name=name, most=most, rows=wanted)
 
@@ -102,22 +103,18 @@ class DescribedChain(FittedChain):
 class FittedSpell(FittedCareerModel):
     """The rows of persons: successive periods, as many as ``low`` to ``high``, all as often."""
 
-    states: Column | None
-    """Drawn from with replacement; None for presence only."""
+    states: Column
+    """Drawn from with replacement; of no use where a career is presence only."""
     low: int
     high: int
 
-    def open(
-        self, persons: PanelTable, *, rng: np.random.Generator
-    ) -> tuple[PanelIndex, Column | None]:
+    def open(self, persons: PanelTable, *, rng: np.random.Generator) -> tuple[PanelIndex, Column]:
         """Draw start, length and states of each person; see `FittedCareerModel.open`."""
         period = np.arange(persons.index.n_periods)
         sizes = rng.integers(self.low, self.high, persons.n_units, endpoint=True)
         first = _starts(sizes, len(period), rng)[:, None]
         there = (period >= first) & (period < first + sizes[:, None])
         index = PanelIndex.of_presence(there, persons.index.times)
-        if self.states is None:
-            return index, None
         return index, self.states.take(rng.integers(0, len(self.states), index.n_rows))
 
 
@@ -127,7 +124,6 @@ class Spell(HistoryModel):
 
     abilities = Abilities(panel=True, career=True)
     fitted_type = FittedSpell
-    has_states: bool = True
 
     def fit_history(
         self,
@@ -139,19 +135,7 @@ class Spell(HistoryModel):
     ) -> FittedSpell:
         """Learn the shortest and the longest career; see `HistoryModel.fit_history`."""
         counts = predictors.index.counts
-        states = target if self.has_states else None
-        return FittedSpell(states, int(counts.min()), int(counts.max()))
-
-
-def chain_of(description: Description) -> DescribedChain:
-    """Return the chain of a description.
-
-    Raises
-    ------
-    ConfigError
-        With every problem of the description.
-    """
-    return _chain(description, _plan(description, Registry.load()))
+        return FittedSpell(target, int(counts.min()), int(counts.max()))
 
 
 def model_of(
@@ -168,12 +152,14 @@ def model_of(
 
     plan = _plan(description, registry or Registry.load())
     model = saved_model(plan, _chain(description, plan), Phases())
-    data: dict[str, Any] = {"rows": description.rows, "columns": len(description.variables)}
-    data |= {"origin": "description", "sha256": None}
-    if path is not None:
-        data |= {"origin": path.name, "sha256": sha256(path)}
-    notes = [str(problem("made_from_description"))]
-    return replace(model, origin=dict(model.origin) | {"data": data, "notes": notes})
+    data = {
+        "rows": description.rows,
+        "columns": len(description.variables),
+        "origin": "description" if path is None else path.name,
+        "sha256": None if path is None else sha256(path),
+    }
+    notes = [WORDS["made_from_description"]]
+    return replace(model, origin={**model.origin, "data": data, "notes": notes})
 
 
 def load_described(path: Path, registry: Registry) -> SavedModel:
@@ -196,29 +182,24 @@ def example_of(description: Description, registry: Registry) -> Table:
 
 
 def _chain(description: Description, plan: Plan) -> DescribedChain:
-    spell = Spell(has_states=plan.spec.frame.career is not None)
-    steps = [
-        replace(step, model=spell) if isinstance(step.model, Career) and not step.paths else step
+    steps = tuple(
+        replace(step, model=Spell()) if isinstance(step.model, Career) and not step.paths else step
         for step in plan.spec.steps
-    ]
-    plan = replace(plan, spec=replace(plan.spec, steps=tuple(steps)))
-    fitted = plan.fit_chain(plan.seed)
-    patterns = {
-        v.name: IdPattern.of_storage(v.storage) for v in plan.data.table.schema if v.kind is Kind.ID
-    }
+    )
+    fitted = replace(plan, spec=replace(plan.spec, steps=steps)).fit_chain(plan.seed)
+    ids = (v for v in plan.data.table.schema if v.kind is Kind.ID)
     return DescribedChain(
         **{one.name: getattr(fitted, one.name) for one in fields(fitted)},
         default_units=description.rows,
-        identifiers={n: one.size for n, one in patterns.items() if one is not None},
+        identifiers={v.name: p.size for v in ids if (p := IdPattern.of_storage(v.storage))},
     )
 
 
 def _plan(description: Description, registry: Registry) -> Plan:
     """Return the plan of a chain of the example; raise one error with every problem."""
     problems = Problems()
-    config = read_chain_config({"checks": ALL_OFF})  # a file without groups, if these are wrong
-    with problems.gathered():
-        config = read_chain_config(_settings(description))
+    config = problems.attempt(read_chain_config, _settings(description))
+    config = config or read_chain_config({"checks": ALL_OFF})  # a file without groups
     example = _Example(description, config, problems)
     table = example.table()
     problems += description_problems(description, example.computed)
@@ -239,13 +220,13 @@ def _settings(description: Description) -> dict[str, Any]:
     if isinstance(panel, Mapping) and {*panel} <= {"wide", "career"} and not has_relations:
         groups = {}  # everybody is there in every period: a column a period is a plain table
     variables = {
-        name: {k: v for k in ("derived", "follows") if (v := getattr(facts, k)) is not None}
+        name: facts.model_dump(include={"derived", "follows"}, exclude_none=True)
         for name, facts in description.variables.items()
     }
-    rules = [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules]
     return groups | {
         "variables": {name: entry for name, entry in variables.items() if entry},
-        "rules": rules, "forbid": [*description.forbid], "relations": "none",
+        "rules": [rule.model_dump(by_alias=True, exclude_unset=True) for rule in description.rules],
+        "forbid": [*description.forbid], "relations": "none",
         "default_method": "sample", "models": {"sample": {"min_holders": 0}},
         "on_violation": "ignore", "checks": ALL_OFF,
         "random_key": "none", "seed": SEED, "workers": 1,
@@ -262,28 +243,25 @@ def layout_of(description: Description) -> Layout:
     """
     file, columns = description.file, {n: v.column for n, v in description.variables.items()}
     problems = Problems()
-    types = None
-    if any(column.type for column in columns.values()):
-        types = [problems.attempt(_arrow_type, name, one.type) for name, one in columns.items()]
+    is_typed = any(column.type for column in columns.values())
+    types = [problems.attempt(_field, n, one.type) for n, one in columns.items() if is_typed]
     problems.settle(ConfigError)
-    quoting = {
-        "header": tuple(Quoting(always=file.quoted_names) for _ in columns),
-        "quoting": tuple(_part(Quoting, column) for column in columns.values()),
-    }
-    csv = replace(_part(CsvLayout, file), **quoting) if file.form in ("csv", "csv.gz") else None
+    quoting = tuple(_part(Quoting, column) for column in columns.values())
+    header = tuple(Quoting(always=file.quoted_names) for _ in columns)
+    csv = replace(_part(CsvLayout, file), header=header, quoting=quoting)
     has_dtypes = all(column.dtype for column in columns.values())
-    labelled = [
+    labelled = tuple(
         replace(_part(Labelling, facts.column), label=facts.label, labels=facts.level_labels)
         for facts in description.variables.values()
-    ]
+    )
     return Layout(
         form=file.form,
         names=tuple(columns),
         compressed=file.compressed,
-        csv=csv,
-        types=None if types is None else pa.schema([*zip(columns, types, strict=True)]),
+        csv=csv if file.form in ("csv", "csv.gz") else None,
+        types=pa.schema(types) if is_typed else None,
         frame=tuple(_part(FrameLayout, c) for c in columns.values()) if has_dtypes else (),
-        labelled=tuple(labelled) if file.labelled else (),
+        labelled=labelled if file.labelled else (),
     )
 
 
@@ -293,28 +271,23 @@ def _part(kind: type, facts: Any) -> Any:
     return kind(**{name: getattr(facts, name) for name in names if hasattr(facts, name)})
 
 
-_TYPE = re.compile(
-    r"dictionary<values=(?P<values>[^<>]+), indices=(?P<indices>u?int\d+), "
-    r"ordered=(?P<ordered>[01])>"
-    r"|timestamp\[(?P<unit>s|ms|us|ns), tz=(?P<zone>[\w/+:-]+)\]"
-    r"|decimal128\((?P<digits>\d+), (?P<scale>\d+)\)"
-)
-
-
-def _arrow_type(name: str, text: str) -> pa.DataType:
-    """Return the Arrow type of a text such as ``int64``, as Arrow prints types."""
+def _field(name: str, text: str) -> pa.Field:
+    """Return the Arrow field of a type such as ``int64``, as Arrow prints types."""
     try:
-        parts = _TYPE.fullmatch(text)
-        if parts is None:
-            return pa.type_for_alias(text)
-        if parts["values"]:
-            values, indices = map(pa.type_for_alias, (parts["values"], parts["indices"]))
-            return pa.dictionary(indices, values, ordered=parts["ordered"] == "1")
-        if parts["unit"]:
-            return pa.timestamp(parts["unit"], tz=parts["zone"])
-        return pa.decimal128(int(parts["digits"]), int(parts["scale"]))
+        return pa.field(name, _arrow_type(text))
     except (ValueError, pa.ArrowException):
         raise ConfigError(problem("odd_storage", name=name, key="column.type")) from None
+
+
+def _arrow_type(text: str) -> pa.DataType:
+    if parts := re.fullmatch(r"dictionary<values=([^<>]+), indices=(u?int\d+), ordered=(.)>", text):
+        values, indices = map(pa.type_for_alias, parts.groups()[:2])
+        return pa.dictionary(indices, values, ordered=parts[3] == "1")
+    if parts := re.fullmatch(r"timestamp\[(\w+), tz=([\w/+:-]+)\]", text):
+        return pa.timestamp(parts[1], tz=parts[2])
+    if parts := re.fullmatch(r"decimal128\((\d{1,2}), (\d{1,2})\)", text):
+        return pa.decimal128(int(parts[1]), int(parts[2]))
+    return pa.type_for_alias(text)
 
 
 class _Example:
@@ -323,14 +296,14 @@ class _Example:
     def __init__(self, description: Description, config: ChainConfig, problems: Problems) -> None:
         self.facts, self.description, self.problems = description.variables, description, problems
         self.arranging: Any = config.arranging
-        self.panel, self.seed = config.panel, Seed(SEED).child("example")
+        self.panel, self.kinds, self.unit_id = config.panel, config.kinds, config.unit_column
+        self.seed = Seed(SEED).child("example")
         self.time = None if self.panel is None else self.panel.time
-        kinds = config.kinds
-        self.unit_id = None if self.arranging is None else self.arranging.unit_column
-        self.computed = {*kinds, *([self.time] if self.time else ())}
-        self.counted = [n for n, kind in kinds.items() if kind is Kind.NUMERIC and n in self.facts]
+        self.computed = {*self.kinds, *([self.time] if self.time else ())}
         self.variables = {name: self._variable(name, facts) for name, facts in self.facts.items()}
-        self.wide = self._wide()
+        wide = {} if self.panel is None else self.panel.wide
+        self.wide = [wide_columns(columns, [*self.facts]) for columns in wide.values()]
+        self.cells = {name: (k, len(names)) for names in self.wide for k, name in enumerate(names)}
         self.periods = self._periods()
         self.sizes = self._sizes()
         rows = np.ones_like(self.sizes) if self.wide else self.sizes
@@ -338,43 +311,37 @@ class _Example:
 
     def table(self) -> Table:
         """Return the records, with computed variables and declared label maps."""
-        table = self._with_members(Table([self._column(name) for name in self.variables]))
+        table = Table([self._column(name) for name in self.variables])
+        with suppress(SynthesizerError):  # reported by the plan
+            if head := getattr(self.arranging, "head", ""):
+                table = self._headed(table, Expression.parse(head))
+        formulas: dict[str, Expression] = {}
         for name, facts in self.facts.items():
             if facts.follows is not None and facts.follows in table:
                 table = table.with_column(self._mapped(table[facts.follows], table[name], facts))
-        pending: dict[str, Expression] = {}
-        for name, facts in self.facts.items():
             with suppress(SynthesizerError):  # reported by the plan, as circles are
-                pending |= {name: Expression.parse(facts.derived)} if facts.derived else {}
-        while ready := [n for n, one in pending.items() if not one.names & pending.keys()]:
-            for name in ready:
+                formulas |= {name: Expression.parse(facts.derived)} if facts.derived else {}
+        inputs = {name: one.names & formulas.keys() for name, one in formulas.items()}
+        with suppress(CycleError):
+            for name in TopologicalSorter(inputs).static_order():
                 with suppress(SynthesizerError):
-                    value = pending[name].derive(table, self.variables[name])
+                    value = formulas[name].derive(table, self.variables[name])
                     table = table.with_column(value)
-                del pending[name]
         return table
 
     def _variable(self, name: str, facts: VariableFacts) -> Variable:
         variable = variable_of(name, facts)
-        if key := _STORED.get(facts.kind):
-            try:
-                if facts.pattern:
-                    pattern = IdPattern(parts=facts.pattern)
-                    variable.storage.update(replace(pattern, steps=pattern.size).storage)
-                number_texts(variable, np.ones(1))
-            except (ValueError, TypeError, LookupError, ArithmeticError):  # also of Arrow
-                self.problems.append(problem("odd_storage", name=name, key=key))
-                return replace(variable, storage={})
+        if variable.is_coded:
+            return variable
+        try:
+            if facts.pattern:
+                pattern = IdPattern(parts=facts.pattern)
+                variable.storage.update(replace(pattern, steps=pattern.size).storage)
+            number_texts(variable, np.ones(1))
+        except (ValueError, TypeError, LookupError, ArithmeticError):  # also of Arrow
+            self.problems.append(problem("odd_storage", name=name, key=_STORED[facts.kind]))
+            return replace(variable, storage={})
         return variable
-
-    def _wide(self) -> dict[str, Sequence[str]]:
-        """Return the columns of each longitudinal variable of a wide panel."""
-        cells = {} if self.panel is None else self.panel.wide
-        wide: dict[str, Sequence[str]] = {}
-        for name, columns in cells.items():  # the plan reports what is wrong
-            with suppress(SynthesizerError):
-                wide[name] = wide_columns(columns, [*self.facts])
-        return wide
 
     def _periods(self) -> Column | None:
         """Return the values of the time column; None without one."""
@@ -397,12 +364,12 @@ class _Example:
             rows = min(max(EXAMPLE_ROWS, 2 * levels), MAX_EXAMPLE_ROWS)
             return np.ones(rows, dtype=np.int64)
         most, wanted = MAX_MEMBERS, self.description.rows_per_unit
-        if self.wide or self.periods is not None:
-            widths = [len(columns) for columns in self.wide.values()]
-            most = max(widths) if self.periods is None else len(self.periods)
-        low, high = (most, most) if wanted is None else (wanted.low, wanted.high)
-        low = min(low, most)
-        high = min(max(low, high), most)
+        if self.periods is not None:
+            most = len(self.periods)
+        elif self.wide:
+            most = max(1, *map(len, self.wide))
+        ends = (most, most) if wanted is None else (wanted.low, wanted.high)
+        low, high = sorted(min(end, most) for end in ends)
         n = min(max(MIN_EXAMPLE_UNITS, EXAMPLE_CELLS // high), EXAMPLE_UNITS)
         return low + _even(high - low + 1, n, self.seed.generator("sizes"))
 
@@ -412,21 +379,30 @@ class _Example:
         if name == self.unit_id or facts.kind is Kind.ID:
             numbers = unit if name == self.unit_id else np.arange(len(unit))
             return Column(replace(variable, missing=()), (numbers + 1).astype(np.float64))
-        if name in self.counted:
+        if self.kinds.get(name) is Kind.NUMERIC:
             return Column(replace(variable, missing=()), self.sizes[unit].astype(np.float64))
         if name == self.time and self.periods is not None:
             return self.periods.take(self._period())
         rng = self.seed.generator("values", name)
         n = len(self.sizes) if facts.constant else len(unit)
-        gone = self.panel.absent if self.panel and name in chain(*self.wide.values()) else ()
+        gone = self.panel.absent if self.panel and name in self.cells else ()
         if variable.is_coded:
             codes = [k for k, level in enumerate(variable.levels) if level not in gone] or [0]
             values: Any = np.array(codes)[_even(len(codes), n, rng)]
         else:
             values = self._numbers(variable, facts, n, rng)
-        shares = dict(facts.missing_share) | dict.fromkeys(gone, 0.0)
+        shares = facts.missing_share | dict.fromkeys(gone, 0.0)
         column = _with_missing(variable, values, shares, rng)
+        with suppress(DataError):  # reported by the plan
+            if gone:
+                column = column.replaced(self._absent(name), single_value(variable, gone[0]))
         return column.take(unit) if facts.constant else column
+
+    def _absent(self, name: str) -> BoolArray:
+        """Return the persons who are absent in the period of a column of a wide panel."""
+        period, n_periods = self.cells[name]
+        first = _starts(self.sizes, n_periods, self.seed.generator("starts"))
+        return np.asarray((period < first) | (period >= first + self.sizes))
 
     def _period(self) -> IntArray:
         """Return the period of each row: those of a person follow each other."""
@@ -439,29 +415,38 @@ class _Example:
         self, variable: Variable, facts: VariableFacts, n: int, rng: np.random.Generator
     ) -> FloatArray:
         """Return numbers or days in the range, all equally often, in the unit of the file."""
-        ends = [0.0, 1.0]
+        name = variable.name
         bounds = () if facts.range is None else (facts.range.low, facts.range.high)
-        for position, bound in enumerate(bounds):
-            with suppress(DataError):
-                ends[position] = float(single_value(variable.observed(), str(bound)).data[0])
-                if abs(ends[position]) <= LARGEST:
-                    continue
-            wanted = "date YYYY-MM-DD" if variable.kind is Kind.DATE else "number"
-            what = {"name": variable.name, "bound": repr(bound), "wanted": wanted}
-            self.problems.append(problem("odd_range", **what))
-            return np.zeros(n)
+        ends = [self._end(variable, bound) for bound in bounds] or [0.0, 1.0]
         if ends[0] > ends[1]:
-            self.problems.append(problem("low_above_high", name=f"{variable.name}.range"))
-        low, high = min(ends), max(ends)
-        if variable.kind is Kind.DATE:
-            return _days(variable, low, high, n, rng)
-        decimals = 0 if variable.decimals is None else variable.decimals
+            self.problems.append(
+                problem("low_above_high", name=name, key=f"variables.{name}.range")
+            )
+        low, high = sorted(ends)
+        if math.isnan(low + high):
+            return np.zeros(n)
+        is_date, decimals = variable.kind is Kind.DATE, variable.decimals or 0
         unit = 10.0**-decimals
+        if is_date:
+            if is_of_months(str(variable.storage.get("date_format", "%d"))):
+                return _months(low, high, n, rng)
+            unit = int(variable.storage.get("resolution", MICROSECONDS_A_DAY)) / MICROSECONDS_A_DAY
         steps = math.floor((high - low) / unit + UNIT_TOLERANCE) + 1
-        if variable.decimals is None or steps > MAX_STEPS:
+        if not is_date and (variable.decimals is None or steps > MAX_STEPS):
             return np.asarray(low + (high - low) * (_even(n, n, rng) + 0.5) / n)
         numbers = np.asarray(low + unit * _even(steps, n, rng), dtype=np.float64)
-        return rounded(numbers, decimals)
+        return numbers if is_date else rounded(numbers, decimals)
+
+    def _end(self, variable: Variable, bound: float | str) -> float:
+        """Return an end of a range as a number; NaN after a problem."""
+        with suppress(DataError):
+            end = float(single_value(variable.observed(), str(bound)).data[0])
+            if abs(end) <= LARGEST:
+                return end
+        wanted = "date YYYY-MM-DD" if variable.kind is Kind.DATE else "number"
+        what = {"name": variable.name, "bound": repr(bound), "wanted": wanted}
+        self.problems.append(problem("odd_range", **what))
+        return math.nan
 
     def _mapped(self, code: Column, target: Column, facts: VariableFacts) -> Column:
         """Return the value of each code: that of its pair, or of a fixed arbitrary map."""
@@ -476,24 +461,6 @@ class _Example:
             ]
             return Column.concatenate(rows).take(code.data.astype(np.intp))
         return target
-
-    def _with_members(self, table: Table) -> Table:
-        """Return a wide panel with absent periods, or households with one head each."""
-        if self.wide and self.panel is not None and self.panel.absent:
-            label = self.panel.absent[0]
-            for columns in self.wide.values():
-                first = _starts(self.sizes, len(columns), self.seed.generator("starts"))
-                for period, name in enumerate(columns):
-                    with suppress(DataError):  # reported by the plan
-                        gone = (period < first) | (period >= first + self.sizes)
-                        value = single_value(self.variables[name], label)
-                        rows = np.flatnonzero(gone)
-                        none = value.take(np.zeros(len(rows), dtype=np.intp))
-                        table = table.with_column(table[name].replaced(rows, none))
-        if condition := getattr(self.arranging, "head", ""):
-            with suppress(SynthesizerError):  # reported by the plan
-                table = self._headed(table, Expression.parse(condition))
-        return table
 
     def _headed(self, table: Table, head: Expression) -> Table:
         """Return households whose first member alone is the head, and within ``at_most``."""
@@ -530,7 +497,8 @@ def _even(size: int, n: int, rng: np.random.Generator) -> IntArray:
     >>> sorted(_even(3, 6, np.random.default_rng(1)).tolist())
     [0, 0, 1, 1, 2, 2]
     """
-    return rng.permutation(np.arange(n) * size // n)
+    numbers = np.arange(n)  # their products with a size may be too large
+    return rng.permutation(numbers * (size // n) + numbers * (size % n) // n)
 
 
 def _starts(sizes: IntArray, periods: int, rng: np.random.Generator) -> IntArray:
@@ -538,17 +506,11 @@ def _starts(sizes: IntArray, periods: int, rng: np.random.Generator) -> IntArray
     return np.asarray((rng.random(len(sizes)) * (periods - sizes + 1)).astype(np.int64))
 
 
-def _days(
-    variable: Variable, low: float, high: float, n: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return days since 1970 in the unit of the written form, at most to the last day."""
-    if is_of_months(str(variable.storage.get("date_format", "%d"))):
-        ends = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]")
-        months = ends[0] + _even(int((ends[1] - ends[0]).astype(int)) + 1, n, rng)
-        return np.asarray(months.astype("datetime64[D]").astype(np.float64))
-    unit = int(variable.storage.get("resolution", MICROSECONDS_A_DAY)) / MICROSECONDS_A_DAY
-    steps = math.floor((high - low) / unit + UNIT_TOLERANCE) + 1
-    return np.asarray(low + unit * _even(steps, n, rng), dtype=np.float64)
+def _months(low: float, high: float, n: int, rng: np.random.Generator) -> FloatArray:
+    """Return first days of months, as days since 1970, at most to the month of the last day."""
+    ends = np.array([low, high]).astype("datetime64[D]").astype("datetime64[M]")
+    months = ends[0] + _even(int((ends[1] - ends[0]).astype(int)) + 1, n, rng)
+    return np.asarray(months.astype("datetime64[D]").astype(np.float64))
 
 
 def _with_missing(

@@ -9,30 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import (
-    ChainConfig,
-    Config,
-    PanelConfig,
-    RelationsConfig,
-    VariableConfig,
-)
+from synthesizer.config.keys import ChainConfig, Config, RelationsConfig, VariableConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.after import with_blank
 from synthesizer.data.errors import DataError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.id_patterns import IdPattern
-from synthesizer.data.layout import Labelling, Layout
+from synthesizer.data.layout import CsvLayout, Labelling, Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
-from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.relations import Relation, find_relations, relations_of_panel
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
@@ -46,6 +37,7 @@ from synthesizer.extensions.descriptions.description import (
     VariableFacts,
     variable_of,
 )
+from synthesizer.measures.measure_options import Part
 from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.inputs import Input, by_column, read_frame, read_input, read_to_describe
@@ -89,18 +81,14 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
         from synthesizer.extensions.descriptions.codebooks import of_codebook
 
         return of_codebook(Path(data))
-    config: ChainConfig = ChainConfig()
-    if isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml"):
-        data = load_config(data)
+    if isinstance(data, str | Path):
+        path = Path(data)
+        is_config = path.suffix.lower() in (".yaml", ".yml")
+        data = load_config(path) if is_config else read_to_describe(path)[0]
     if isinstance(data, Config):
-        config, read = data, _ungrouped(read_input, data)
-    else:
-        is_path = isinstance(data, str | Path)
-        raw: RawTable = read_to_describe(Path(data))[0] if is_path else from_frame(data)
-        read = _ungrouped(partial(read_frame, raw), config)
-    if read.problems:
-        raise DataError(read.problems)
-    return _of_input(read, config)
+        return _of_input(_ungrouped(read_input, data), data)
+    raw = data if isinstance(data, RawTable) else from_frame(data)
+    return _of_input(_ungrouped(partial(read_frame, raw), ChainConfig()), ChainConfig())
 
 
 def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
@@ -116,31 +104,37 @@ def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
 
 
 def _of_input(read: Input, config: ChainConfig) -> Description:
-    """Return the description of data as read."""
+    """Return the description of data as read.
+
+    Raises
+    ------
+    DataError
+        With every problem of the data.
+    """
+    if read.problems:
+        raise DataError(read.problems)
     dropped = {*config.dropped(read.columns.names or ()), *read.left_out}
     table = read.table.select(n for n in read.table.names if n not in dropped)
     arrangement = form_of(config, table)
     relations = _relations(table, arrangement, config)
-    described = describe_table(table, read.layout, arrangement, relations, config=config)
-    if not dropped:
-        return described
-    how = {**described.from_data, "columns": f"without {', '.join(sorted(dropped))}"}
-    return described.model_copy(update={"from_data": how})
+    described = describe_table(table, read.layout, config, arrangement, relations)
+    how = {"columns": f"without {', '.join(sorted(dropped))}"} if dropped else {}
+    return described.model_copy(update={"from_data": {**described.from_data, **how}})
 
 
 def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:
     """Return the relations of all rows, of a table or between the variables of a panel."""
-    if config.relations == "none" or (config.arranging is not None and config.panel is None):
+    panel_keys, is_plain = config.panel, config.arranging is None
+    # relations of longitudinal variables concern no column of a wide file
+    if config.relations == "none" or not (is_plain or (panel_keys and not panel_keys.wide)):
         return ()
     declared = {n for n, one in config.variables.items() if one.derived or one.follows}
     free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
     drawn = {*declared, *free}
-    if config.panel is None:
+    if panel_keys is None:
         return find_relations(table, drawn=drawn)
-    if config.panel.wide:  # relations of longitudinal variables concern no column of the file
-        return ()
     panel = panel_of(arrangement.modelled(table))
-    outside = {config.panel.person, config.panel.time if config.panel.career else None}
+    outside = {panel_keys.person, panel_keys.time if panel_keys.career else None}
     names = [v.name for v in panel.schema if v.kind is not Kind.ID and v.name not in outside]
     return relations_of_panel(Table(panel[n] for n in names), panel.index, drawn=drawn)
 
@@ -148,36 +142,36 @@ def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> t
 def describe_table(
     table: Table,
     layout: Layout,
+    config: ChainConfig,
     arrangement: Arrangement = PLAIN,
     relations: Iterable[Relation] = (),
-    *,
-    config: ChainConfig | None = None,
 ) -> Description:
     """Return the description of an encoded table in the form of its source.
 
-    ``relations`` hold in all rows. What ``config`` declares is declared; all else is from the data.
+    ``relations`` hold in all rows. What ``config`` declares, such as the key that groups rows, is
+    declared; all else is from the data.
 
     Examples
     --------
     >>> from synthesizer.data.table import Variable
     >>> year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
     >>> table = Table([Column(year, np.arange(1950.0, 2010.0))])
-    >>> describe_table(table, Layout(form="csv", names=("year",))).variables["year"].range
+    >>> layout = Layout(form="csv", names=("year",))
+    >>> describe_table(table, layout, ChainConfig()).variables["year"].range
     RangeFacts(low=1950.0, high=2010.0)
     """
-    config = config or ChainConfig()
     person, time = arrangement.person_column, arrangement.frame.time
     owners = None if person is None else np.unique(table[person].data, return_inverse=True)[1]
     settings = by_column(config, config.variables, table.names)
     layout = layout.select(table.names)
-    columns = _columns(layout, table)
+    columns = _columns(layout, table, owners)
     same = getattr(arrangement, "constant", ()) if owners is not None else ()
     variables = {}
     for column in table.columns:
         declared = settings.get(column.name) or VariableConfig()
         labels = layout.labellings.get(column.name) or Labelling()
         facts = _variable(column, owners, declared, labels)
-        if column.name == time or declared.derived:
+        if column.name == time:
             facts["range"] = None
             facts["from_data"].pop("range", None)
         if column.name in same:
@@ -233,43 +227,41 @@ def _rounded(count: int) -> int:
     return max(unit, round(count / unit) * unit)
 
 
+def _facts(part: Any, kind: type[Part]) -> dict[str, Any]:
+    """Return the facts of a part of a layout that a description has, too."""
+    return {key: value for key, value in vars(part).items() if key in kind.model_fields}
+
+
 def _file(layout: Layout) -> FileFacts:
-    csv = layout.csv
-    signs: dict[str, Any] = {
-        key: getattr(part, key)
-        for part in (layout, csv)
-        for key in FileFacts.model_fields
-        if hasattr(part, key)
-    }
-    quoted = csv is not None and bool(csv.header) and all(one.always for one in csv.header)
-    return FileFacts(**signs | {"labelled": bool(layout.labelled), "quoted_names": quoted})
+    csv = layout.csv or CsvLayout()
+    facts = _facts(layout, FileFacts) | _facts(csv, FileFacts)
+    facts["labelled"] = bool(layout.labelled)
+    facts["quoted_names"] = bool(csv.header) and all(one.always for one in csv.header)
+    return FileFacts(**facts)
 
 
-def _columns(layout: Layout, table: Table) -> dict[str, dict[str, Any]]:
+def _columns(layout: Layout, table: Table, owners: IntArray | None) -> dict[str, dict[str, Any]]:
     """Return how each column is stored; codes are missing codes that are public, too."""
     stored: dict[str, dict[str, Any]] = {name: {} for name in layout.names}
     quoting = layout.csv.quoting if layout.csv is not None else ()
     parts: list[Sequence[Any]] = [layout.frame, layout.labelled, quoting]
     for part in parts:
         for name, one in zip(layout.names, part, strict=False):
-            values = {item.name: getattr(one, item.name) for item in fields(one)}
-            stored[name] |= {k: v for k, v in values.items() if k in ColumnFacts.model_fields}
-            codes = {*_held_codes(table[name]), *values.get("labels", ())}
-            for key in {"bare", "missing"} & values.keys():
-                stored[name][key] = [code for code in values[key] if code in codes]
+            facts = _facts(one, ColumnFacts)
+            codes = {*_held_codes(table[name], owners), *getattr(one, "labels", ())}
+            for key in {"bare", "missing"} & facts.keys():
+                facts[key] = [code for code in facts[key] if code in codes]
+            stored[name] |= facts
     for field in layout.types or ():
         stored[field.name]["type"] = str(field.type)
     return stored
 
 
-def _held_codes(column: Column, owners: IntArray | None = None) -> set[str]:
+def _held_codes(column: Column, owners: IntArray | None) -> set[str]:
     """Return the missing codes of at least `MIN_HOLDERS` records, or persons."""
-    counts = _counts(column.missing_state(), owners, 1 + len(column.variable.missing))
-    return {code for code, n in zip(column.variable.missing, counts[1:], strict=True) if _many(n)}
-
-
-def _many(count: int) -> bool:
-    return bool(count >= MIN_HOLDERS)
+    codes = column.variable.missing
+    counts = _counts(column.missing_state(), owners, 1 + len(codes))[1:]
+    return {codes[k] for k in np.flatnonzero(counts >= MIN_HOLDERS)}
 
 
 def _counts(codes: IntArray, owners: IntArray | None, size: int) -> IntArray:
@@ -307,7 +299,7 @@ def _variable(
     facts: dict[str, Any] = {"levels": (), "range": None, **written}
     if variable.is_coded:
         facts["levels"], how["levels"] = _levels(column, owners, declared, {*labels.labels})
-    elif variable.kind is not Kind.ID:
+    elif variable.kind is not Kind.ID and not declared.derived:
         facts["range"], how["range"] = _range(column, owners)
     elif pattern := IdPattern.of_storage(variable.storage):
         facts["pattern"], how["pattern"] = pattern.parts, "of nearly all identifiers"
@@ -334,7 +326,8 @@ def _levels(
         return [*levels], "" if declared.levels or declared.public else "of a yes-no variable"
     codes: IntArray = column.data.astype(np.int64)[column.is_observed]
     counts = _counts(codes, None if owners is None else owners[column.is_observed], len(levels))
-    shown = [x for x, n in zip(levels, counts.tolist(), strict=True) if x in labelled or _many(n)]
+    known = labelled | {levels[code] for code in np.flatnonzero(counts >= MIN_HOLDERS)}
+    shown = [level for level in levels if level in known]
     shown += sorted(labelled - {*levels, *column.variable.missing})
     gone = sum(level not in shown for level in levels)
     if not gone and {*shown} <= labelled:
@@ -348,11 +341,10 @@ def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, 
     """Return the range rounded outwards from the fifth values of either end, and how."""
     rows = column.is_observed
     values = np.asarray(column.data, dtype=np.float64)[rows]
-    ends = [_fifth(sign * values, None if owners is None else owners[rows]) for sign in (1, -1)]
-    if None in ends:
+    owners = None if owners is None else owners[rows]
+    low, high = sorted((_fifth(values, owners), -_fifth(-values, owners)))
+    if math.isnan(low):
         return None, f"fewer than {MIN_HOLDERS} records; declare it"
-    low, high = float(ends[0] or 0.0), -float(ends[1] or 0.0)
-    low, high = min(low, high), max(low, high)
     if column.variable.kind is Kind.DATE:
         return _date_range(low, high)
     span = high - low or abs(low)
@@ -366,25 +358,23 @@ def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, 
     return bounds, f"rounded outwards to {unit:,.12g}"
 
 
-def _fifth(values: FloatArray, owners: IntArray | None) -> float | None:
-    """Return the fifth smallest value, of one a person; None with fewer."""
+def _fifth(values: FloatArray, owners: IntArray | None) -> float:
+    """Return the fifth smallest value, of one a person; NaN with fewer."""
     if owners is not None:
         smallest = np.full(int(owners.max(initial=-1)) + 1, np.inf)
         np.minimum.at(smallest, owners, values)
         values = smallest[np.isfinite(smallest)]
-    if len(values) < MIN_HOLDERS:
-        return None
-    return float(np.partition(values, MIN_HOLDERS - 1)[MIN_HOLDERS - 1])
+    is_short = len(values) < MIN_HOLDERS
+    return math.nan if is_short else float(np.partition(values, MIN_HOLDERS - 1)[MIN_HOLDERS - 1])
 
 
 def _date_range(low: float, high: float) -> tuple[RangeFacts, str]:
     """Return days since 1970 as dates rounded outwards to years, or to months if they are few."""
-    unit = "Y" if high - low > MIN_YEARS * DAYS_A_YEAR else "M"
+    unit, words = ("Y", "years") if high - low > MIN_YEARS * DAYS_A_YEAR else ("M", "months")
     ends = np.floor([low, high]).astype("datetime64[D]").astype(f"datetime64[{unit}]")
-    first = ends[0].astype("datetime64[D]")
     last = (ends[1] + 1).astype("datetime64[D]") - 1
-    words = {"Y": "years", "M": "months"}[unit]
-    return RangeFacts(low=str(first), high=str(last)), f"rounded outwards to {words}"
+    bounds = RangeFacts(low=str(ends[0].astype("datetime64[D]")), high=str(last))
+    return bounds, f"rounded outwards to {words}"
 
 
 def _related(
@@ -416,11 +406,13 @@ def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, st
 
 def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
     """Return the key that groups rows, the sizes of units and the periods; {} of single rows."""
-    modelled, frame = arrangement.modelled(table), arrangement.frame
-    if not isinstance(modelled, PanelTable) or not isinstance(frame, Frame):
+    frame = arrangement.frame
+    if not isinstance(frame, Frame):
         return {}
-    index, how = modelled.index, {"groups": "as read"}
-    facts: dict[str, Any] = {"groups": _groups(arrangement, config), "from_data": how}
+    index, how = panel_of(arrangement.modelled(table)).index, {"groups": "as read"}
+    key = config.arranged_by or "panel"
+    options = getattr(config, key).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    facts: dict[str, Any] = {"groups": {key: options}, "from_data": how}
     common = np.flatnonzero(np.bincount(index.counts) >= MIN_HOLDERS)
     if len(common):
         facts["rows_per_unit"] = {"low": int(common[0]), "high": int(common[-1])}
@@ -428,7 +420,7 @@ def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[
     if frame.time in table.names:
         counts = np.bincount(index.period, minlength=index.n_periods)
         texts = zip(_texts(frame.periods), counts, strict=True)
-        facts["periods"] = [text for text, n in texts if _many(n)]
+        facts["periods"] = [text for text, n in texts if n >= MIN_HOLDERS]
         how["periods"] = f"of at least {MIN_HOLDERS} {arrangement.unit}s"
     return facts
 
@@ -438,18 +430,3 @@ def _texts(periods: Column) -> Sequence[str]:
     if periods.variable.kind is Kind.DATE:
         return [str(day) for day in np.floor(periods.data).astype("datetime64[D]")]
     return period_labels(periods) if periods.is_coded else [f"{x:.15g}" for x in periods.data]
-
-
-def _groups(arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:
-    """Return the key that groups rows with its options, from the configuration or the form."""
-    if config.arranging is not None:
-        key = config.arranged_by or "panel"
-        section: Any = getattr(config, key)
-        return {key: section.model_dump(mode="json", by_alias=True, exclude_unset=True)}
-    others = {name: one.type for name, one in arranging_keys().items()}
-    key = arrangement.form if arrangement.form in others else "panel"
-    known = {*others.get(key, PanelConfig).model_fields} - {"view"}
-    known -= {"time"} if hasattr(arrangement, "wide") else set()
-    options = {name: getattr(arrangement, name, None) for name in known}
-    options |= {"id": arrangement.person_column} if "id" in known else {}
-    return {key: {name: value for name, value in sorted(options.items()) if value}}

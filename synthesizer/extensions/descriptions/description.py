@@ -145,10 +145,8 @@ class Description(Part):
     forbid: Names = Field((), description="as in a configuration")
     from_data: dict[str, str] = Field({}, description="facts computed from the data, and how")
 
-    def generate(
-        self, *, rows: int | None = None, seed: AnySeed | None = None, m: int | None = None
-    ) -> Any:
-        """Return a frame written from the description alone; with ``m`` a list of frames.
+    def generate(self, *, rows: int | None = None, seed: AnySeed | None = None) -> Any:
+        """Return a frame written from the description alone.
 
         Parameters
         ----------
@@ -156,8 +154,6 @@ class Description(Part):
             Rows (persons of a panel, or households); by default those of the description.
         seed : int or Seed, optional
             Seed of the draws; 1 by default. The same description and seed give the same frame.
-        m : int, optional
-            Number of frames.
 
         Raises
         ------
@@ -168,9 +164,8 @@ class Description(Part):
 
         model = found_at("synthesizer.extensions.descriptions.described:model_of")(self)
         draws = model.seed.instead(seed)
-        tables = model.chain.generate(draws, m=1 if m is None else m, rows=rows, n_jobs=1)
-        frames = [to_frame(model.arrangement.restored(table), model.layout) for table in tables]
-        return frames if m is not None else frames[0]
+        (table,) = model.chain.generate(draws, rows=rows, n_jobs=1)
+        return to_frame(model.arrangement.restored(table), model.layout)
 
     def to_yaml(self) -> str:
         """Return the description as a YAML text with comments; `read_description` reads it."""
@@ -250,7 +245,7 @@ def read_description(path: str | Path) -> Description:
 
 def variable_of(name: str, facts: VariableFacts) -> Variable:
     """Return the variable of described facts; repeated labels once, a blank level for none."""
-    storage: dict[str, Any] = dict(facts.style)
+    storage: dict[str, Any] = {k: x for k, x in facts.style.items() if k != "pattern"}
     if facts.date_format is not None:
         storage["date_format"] = facts.date_format
     levels = tuple(dict.fromkeys(facts.levels)) if facts.kind.is_coded else ()
@@ -275,28 +270,23 @@ def description_problems(described: Description, computed: Iterable[str]) -> Ite
         yield problem("unknown_group", name=name, installed=installed())
     sizes = described.rows_per_unit
     if sizes is not None and sizes.low > sizes.high:
-        yield problem("low_above_high", name="rows_per_unit")
+        yield problem("low_above_high", key="rows_per_unit")
     for name, facts in described.variables.items():
         yield from _of_variable(name, facts, described)
-    exempt = {*computed}
-    drawn = {
-        name: facts
-        for name, facts in described.variables.items()
-        if not (name in exempt or facts.derived or facts.kind is Kind.ID)
-    }
-    coded = [n for n, facts in drawn.items() if facts.kind.is_coded and not facts.levels]
-    free = [n for n, facts in drawn.items() if not facts.kind.is_coded and facts.range is None]
-    free = [n for n in free if not drawn[n].pairs]
-    if coded:
-        yield problem("undeclared_levels", names=coded)
-    if free:
-        yield problem("undeclared_range", names=free)
+    exempt, absent = {*computed}, {"undeclared_levels": list[str](), "undeclared_range": []}
+    for name, facts in described.variables.items():
+        if name in exempt or facts.derived or facts.kind is Kind.ID:
+            continue
+        if facts.kind.is_coded and not facts.levels:
+            absent["undeclared_levels"].append(name)
+        elif not (facts.kind.is_coded or facts.range or facts.pairs):
+            absent["undeclared_range"].append(name)
+    yield from (problem(code, names=names) for code, names in absent.items() if names)
 
 
 def _of_variable(name: str, facts: VariableFacts, described: Description) -> Iterator[Problem]:
     labels = (*(facts.levels if facts.kind.is_coded else ()), *facts.missing)
-    again = [label for label, times in Counter(labels).items() if times > 1]
-    if again:
+    if again := [label for label, times in Counter(labels).items() if times > 1]:
         yield problem("label_twice", name=name, labels=[*map(repr, again)])
     if facts.levels and not facts.kind.is_coded:
         yield problem("levels_of_other_kind", name=name, kind=facts.kind.value)
@@ -307,8 +297,8 @@ def _of_variable(name: str, facts: VariableFacts, described: Description) -> Ite
     if facts.pairs and facts.follows is None:
         yield problem("pairs_without_code", name=name)
     code = described.variables.get(facts.follows or "")
-    for pair, known in ((facts.pairs, code), ({v: k for k, v in facts.pairs.items()}, facts)):
-        labels = () if known is None else (*known.levels, *known.missing)
-        odd = [label for label in pair if label not in labels]
-        if odd and known is not None and known.kind.is_coded:
-            yield problem("pair_of_no_level", name=name, labels=[*map(repr, odd)])
+    for pair, known in ((facts.pairs, code), (facts.pairs.values(), facts)):
+        if known is None or not known.kind.is_coded:
+            continue
+        if odd := {*pair} - {*known.levels, *known.missing}:
+            yield problem("pair_of_no_level", name=name, labels=sorted(map(repr, odd)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthesizer.data.encoding import recoded
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.engine.registry import Registry
@@ -41,13 +42,10 @@ class StructurePlan(Planned):
 
 def _in_codes(column: Column, variable: Variable) -> Column:
     """Return a column in the codes of the data; levels that these lack become others."""
-    old = column.variable
     if not variable.is_coded:
-        states = np.array([0, *(variable.missing.index(code) + 1 for code in old.missing)], np.int8)
-        has_codes = bool(variable.missing)
-        return Column(variable, column.data, states[column.missing_state()] if has_codes else None)
+        return recoded(column, variable)
     where = {label: code for code, label in enumerate(variable.labels)}
-    codes = [where.get(x, k % len(variable.levels)) for k, x in enumerate(old.labels)]
+    codes = [where.get(x, k % len(variable.levels)) for k, x in enumerate(column.variable.labels)]
     return Column(variable, np.array(codes, dtype=np.int32)[column.data])
 
 
@@ -58,13 +56,10 @@ def plan(request: PlanRequest) -> Draft[StructurePlan | None]:
         return Draft(None, (problem("structure_is_fidelity"),))
     if not request.is_sound:
         return Draft(None)
-    data = context.data
-    description = describe_table(
-        data.table, data.layout, context.arrangement, config=context.config
-    )
+    data, config, form = context.data, context.config, context.arrangement
     made = StructurePlan(
-        description=description,
-        arrangement=context.arrangement,
+        description=describe_table(data.table, data.layout, config, form),
+        arrangement=form,
         schema=tuple(data.table.schema),
         differences=(
             WORDS["structure_alone"],

@@ -17,7 +17,7 @@ from synthesizer.cli.commands import app
 from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
-from synthesizer.extensions.descriptions.described import chain_of, layout_of, model_of
+from synthesizer.extensions.descriptions.described import layout_of, model_of
 from synthesizer.extensions.descriptions.description import Description, read_description
 from synthesizer.jobs.generate import generate
 from tests.extensions.descriptions.described_files import (
@@ -98,7 +98,7 @@ def test_datasets_are_nested_and_any_number_of_workers_gives_the_same() -> None:
 
 def test_the_number_of_rows_is_that_of_the_description_by_default() -> None:
     assert len(made_of(full_description())) == 300
-    assert chain_of(Description(**full_description())).n_units == 300
+    assert model_of(Description(**full_description())).chain.n_units == 300
 
 
 def test_months_are_first_days_of_the_range() -> None:
@@ -108,6 +108,16 @@ def test_months_are_first_days_of_the_range() -> None:
         made_of({"variables": {"month": month}}, rows=200)["month"].dt.strftime("%Y-%m-%d")
     )
     assert months == {"2019-11-01", "2019-12-01", "2020-01-01", "2020-02-01"}
+
+
+def test_moments_of_a_long_range_are_inside_it() -> None:
+    ends = {"low": "1700-01-01", "high": "2261-12-31"}
+    style = {"resolution": "1"}
+    moment = {"kind": "date", "date_format": "%Y-%m-%d %H:%M:%S.%6f", "range": ends, "style": style}
+    made = made_of({"variables": {"t": moment}}, rows=200)["t"].astype(str)
+    assert made.between("1700-01-01", "2262-01-01").all()
+    assert made.min() < "1720"
+    assert made.max() > "2240"
 
 
 # Panels and households
@@ -251,6 +261,11 @@ def changed(*path: Any, to: Any, base: str = "plain") -> dict[str, Any]:
         (changed("periods", to=["soon"], base="panel"), "odd_label"),
         (changed("rows_per_unit", to={"low": 5, "high": 2}, base="panel"), "low_above_high"),
         (changed("groups", "panel", "person", to="gone", base="panel"), "unknown_column"),
+        (changed("groups", to={"panel": {"wide": {"s": ["gone"]}}}), "data"),
+        (
+            changed("variables", "age", "column", to={"type": f"decimal128({10**20}, 2)"}),
+            "odd_storage",
+        ),
         (changed("groups", to={"panel": {"time": "year"}}, base="panel"), "wrong_value"),
         (changed("groups", to={"club": {}}, base="panel"), "unknown_group"),
         (changed("groups", to={"plugins": ["os"]}), "unknown_group"),
@@ -261,6 +276,11 @@ def test_a_contradiction_is_refused_with_its_code(content: dict[str, Any], code:
     with pytest.raises(ConfigError) as caught:
         model_of(Description(**content))
     assert code in [one.code for one in caught.value.problems]
+
+
+def test_a_pattern_among_facts_of_the_written_form_has_no_effect() -> None:
+    content = changed("variables", "sex", "style", to={"pattern": "x"})
+    assert made_of(content)["sex"].equals(made_of(full_description())["sex"])
 
 
 def test_a_circle_of_formulas_is_refused() -> None:

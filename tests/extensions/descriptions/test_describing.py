@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ import synthesizer
 from synthesizer.cli.commands import app
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError, DataError
-from synthesizer.extensions.descriptions.against import differences
 from synthesizer.extensions.descriptions.describing import describe
 from synthesizer.extensions.descriptions.description import Description, read_description
-from tests.extensions.descriptions.described_files import ALL, full_description, people
+from tests.extensions.descriptions.described_files import ALL, people
 
 
 def yaml_of(data: Any) -> str:
@@ -92,6 +92,16 @@ def test_a_person_of_a_panel_counts_once() -> None:
     assert described.periods == tuple(map(str, range(2010, 2018)))
     assert described.rows_per_unit is not None
     assert described.rows_per_unit.low == 8
+
+
+def test_a_code_of_one_person_is_in_no_part_of_a_description() -> None:
+    rows = [(p, y, "abc"[p % 3] if p else "NA") for p in range(60) for y in range(2010, 2018)]
+    frame = pd.DataFrame(rows, columns=["id", "year", "state"])
+    frame.to_csv("data.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
+    path = Path("data.csv")
+    path.write_text(path.read_text().replace('"NA"', "NA"))
+    panel = {"person": "id", "time": "year", "career": "state"}
+    assert "NA" not in yaml_of(read_config({"data": {"path": "data.csv"}, "panel": panel}))
 
 
 @pytest.fixture(autouse=True)
@@ -270,6 +280,14 @@ def test_the_codebook_of_a_run(tmp_path: Path) -> None:
     assert len(described.generate(rows=20)) == 20
 
 
+def test_zeros_of_a_typed_codebook_are_no_empty_cells(tmp_path: Path) -> None:
+    path = tmp_path / "book.parquet"
+    pd.DataFrame({"variable": ["age"], "low": [0], "high": [99], "decimals": [0]}).to_parquet(path)
+    age = describe(path, codebook=True).variables["age"]
+    assert age.range is not None
+    assert (age.range.low, age.range.high, age.decimals) == (0, 99, 0)
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "variable,low\nx,1\nx,2\n"])
 def test_no_codebook_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "book.csv"
@@ -278,34 +296,7 @@ def test_no_codebook_is_refused(text: str, tmp_path: Path) -> None:
         describe(path, codebook=True)
 
 
-# A description and other data
-
-
-def test_differences_are_counts_without_values(tmp_path: Path) -> None:
-    described = describe(people())
-    other = people(seed=2).drop(columns="born").assign(more=1.5)
-    other.loc[:9, "job"], other.loc[20:26, "pay"] = "queen", 5_555_555.0
-    listed = differences(described, other)
-    assert {one.code: one.names for one in listed} == {
-        "absent_column": ("born",),
-        "new_column": ("more",),
-        "unlisted_levels": ("job",),
-        "above_range": ("pay",),
-    }
-    text = "\n".join(listed)
-    assert "job: 10 records" in text
-    assert "queen" not in text
-    assert "5555555" not in text.replace(",", "")
-    described.write(tmp_path / "d.yaml")
-    other.astype({"pay": int}).to_csv("other.csv", index=False)
-    done = CliRunner().invoke(app, ["describe", "other.csv", "--against", "d.yaml"])
-    assert done.output.splitlines() == [*listed]
-
-
-def test_a_file_of_the_description_does_not_differ_from_it() -> None:
-    described = Description(**full_description())
-    listed = differences(described, described.generate(rows=900))
-    assert {one.code for one in listed} <= {"unused_levels"}
+# The command
 
 
 def test_the_schema_is_printed() -> None:
