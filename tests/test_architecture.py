@@ -136,7 +136,7 @@ CEILINGS = {
     "cli": 1708,
     "extensions": 0,
     "extensions.comparison": 952,
-    "extensions.descriptions": 1094,
+    "extensions.descriptions": 1157,
     "extensions.genetic": 2325,
     "extensions.households": 1253,
     "extensions.labelled": 878,
@@ -160,7 +160,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 340
+MOST_FILES = 341
 """Most Python files of the package. It only falls, but for what a new extension divides. One is
 `__main__`, for ``python -m synthesizer``."""
 

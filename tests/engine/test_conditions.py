@@ -70,8 +70,8 @@ def chain() -> FittedChain:
 
 
 def source(chain: FittedChain, **options: Any) -> ConditionedChain:
-    asked = {"given": None, "where": None, "margins": (), "after": After()} | options
-    made = under(chain, read_conditions(Drawable.of_chain(chain), **asked))
+    wanted = {"given": None, "where": None, "margins": (), "after": After()} | options
+    made = under(chain, read_conditions(Drawable.of_chain(chain), **wanted))
     assert isinstance(made, ConditionedChain)
     return made
 

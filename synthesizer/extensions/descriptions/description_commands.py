@@ -23,6 +23,9 @@ def describe(
     codebook: Annotated[
         bool, option("DATA is a codebook: codebook.json, or a table of variables.", "--codebook")
     ] = False,
+    against: Annotated[
+        Path | None, option("Description: print how DATA differs from it, as counts.")
+    ] = None,
     schema: Annotated[bool, option("Print the JSON Schema of descriptions.", "--schema")] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -33,13 +36,18 @@ def describe(
     """
     from synthesizer.cli.printing import say, say_json
     from synthesizer.extensions.descriptions import describing
-    from synthesizer.extensions.descriptions.description import Description
+    from synthesizer.extensions.descriptions.against import differences
+    from synthesizer.extensions.descriptions.description import Description, read_description
 
     if schema:
         say_json(Description.model_json_schema())
         return
     if data is None:
         raise ConfigError("describe: name a data file, a configuration or a codebook")
+    if against is not None:
+        listed = differences(read_description(against), data)
+        say("\n".join(listed) or f"{data}: no difference from {against}")
+        return
     described = describing.describe(data, codebook=codebook)
     if out is None:
         say(described.to_yaml())

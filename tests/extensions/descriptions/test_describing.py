@@ -17,9 +17,10 @@ import synthesizer
 from synthesizer.cli.commands import app
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.extensions.descriptions.against import differences
 from synthesizer.extensions.descriptions.describing import describe
 from synthesizer.extensions.descriptions.description import Description, read_description
-from tests.extensions.descriptions.described_files import ALL, people
+from tests.extensions.descriptions.described_files import ALL, full_description, people
 
 
 def yaml_of(data: Any) -> str:
@@ -294,6 +295,36 @@ def test_no_codebook_is_refused(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(DataError):
         describe(path, codebook=True)
+
+
+# A description and other data
+
+
+def test_differences_are_counts_without_values(tmp_path: Path) -> None:
+    described = describe(people())
+    other = people(seed=2).drop(columns="born").assign(more=1.5)
+    other.loc[:9, "job"], other.loc[20:26, "pay"] = "queen", 5_555_555.0
+    listed = differences(described, other)
+    assert {one.code: one.names for one in listed} == {
+        "absent_column": ("born",),
+        "new_column": ("more",),
+        "unlisted_levels": ("job",),
+        "above_range": ("pay",),
+    }
+    text = "\n".join(listed)
+    assert "job: 10 records" in text
+    assert "queen" not in text
+    assert "5555555" not in text.replace(",", "")
+    described.write(tmp_path / "d.yaml")
+    other.astype({"pay": int}).to_csv("other.csv", index=False)
+    done = CliRunner().invoke(app, ["describe", "other.csv", "--against", "d.yaml"])
+    assert done.output.splitlines() == [*listed]
+
+
+def test_a_file_of_the_description_does_not_differ_from_it() -> None:
+    described = Description(**full_description())
+    listed = differences(described, described.generate(rows=900))
+    assert {one.code for one in listed} <= {"unused_levels"}
 
 
 # The command
