@@ -98,8 +98,8 @@ def generate(
     """
     problems = Problems()
     chain, after = Drawable.of_chain(model.chain), model.after
-    asked = problems.attempt(read_conditions, chain, given, where, margins, after)
-    source = under(model.chain, asked)
+    request = problems.attempt(read_conditions, chain, given, where, margins, after)
+    source = under(model.chain, request)
     problems += source.request_problems(m, rows)
     if model.after.drop_uniques:
         problems.append(NOT_DROPPED)

@@ -60,8 +60,8 @@ def plan_conditions(
     findings.problems += (
         problem("conditions_beside", key=key) for key, one in extended.items() if one.draws
     )
-    drawable, asked = Drawable.of_spec(chain, context.completed.schema), dict(options)
-    made = findings.problems.attempt(read_conditions, drawable, *asked.values(), after)
+    drawable, request = Drawable.of_spec(chain, context.completed.schema), dict(options)
+    made = findings.problems.attempt(read_conditions, drawable, *request.values(), after)
     if made is not None:
         findings.notes += rare_conditions(made, context.completed, context.arrangement.unit)
     return findings.of(made)
