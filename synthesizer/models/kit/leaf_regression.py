@@ -31,7 +31,7 @@ from synthesizer.models.kit.features import (
     multiplied_columns,
 )
 from synthesizer.models.kit.kernels import Float32Array, add_rows, softmax
-from synthesizer.models.kit.numerics import quasi_newton
+from synthesizer.models.kit.numerics import product, quasi_newton
 
 LINEAR_RIDGE = 1.0
 """Largest ridge of linear terms in a table of records."""
@@ -161,7 +161,7 @@ class RegressionData:
         self, rows: slice, coefficients: Float32Array
     ) -> tuple[Float32Array, FloatArray]:
         """Return the probabilities of the classes, (n, K), and the log-likelihoods, (n,)."""
-        shifts = self.matrix[rows] @ coefficients
+        shifts = product(self.matrix[rows], coefficients)
         scores = np.asarray(shifts if self._is_plain else shifts @ self.moments.T, dtype=np.float32)
         return scores, softmax(scores, self.offsets[rows], self.classes[rows])
 
@@ -531,7 +531,7 @@ class LinearPredictor:
         """Return the linear predictor of each moment in n rows, shape (n, r)."""
         read = None if self.entries is None else self.reading.read(predictors)
         if read is None:
-            return np.asarray(self.features.matrix(predictors) @ self.coefficients)
+            return product(self.features.matrix(predictors), self.coefficients)
         codes, moments = read
         terms, moderators, sizes, starts = self._layout
         cells = codes[terms]
@@ -572,7 +572,7 @@ def _entries(
     The table of a predictor's first product includes its main effect.
     """
     alone = {
-        (term, moment): columns @ coefficients[at]
+        (term, moment): product(columns, coefficients[at])
         for term, at in features.columns_of_terms
         for moment, columns in readers[term].parts
     }

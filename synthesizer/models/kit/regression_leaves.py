@@ -32,6 +32,7 @@ from synthesizer.models.kit.numerics import (
     check_floats,
     check_rising,
     even_uniform,
+    product,
     whole_codes,
 )
 from synthesizer.models.kit.trees import Drawing, Nodes, Tree
@@ -188,7 +189,7 @@ class RegressionLeaves:
         )  # fmt: skip
         coefficients = problem.fit(rng)
         fitted = cls(tree, classes, logarithms, absent, features, moments, coefficients)
-        return replace(fitted, spread=(columns @ coefficients).std(axis=0))
+        return replace(fitted, spread=product(columns, coefficients).std(axis=0))
 
     def draw(
         self,
@@ -298,7 +299,7 @@ class RegressionLeaves:
         """Return the linear predictor of each moment in each row, shape (n, r)."""
         if self._predictor is not None:
             return self._predictor(predictors)
-        return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
+        return product(self.features.matrix(predictors), self.coefficients)
 
     def _shift(self, predictors: Table) -> Callable[[Table], Float32Array]:
         """Return a function of a block of rows: the linear predictor times a factor of at most 1.
