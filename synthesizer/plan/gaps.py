@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, VariableConfig
+from synthesizer.config.keys import FULL, ChainConfig, VariableConfig
 from synthesizer.data.derivations import needed
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.expressions import Expression, quote_name
@@ -27,6 +27,8 @@ from synthesizer.plan.rules import with_bounds
 
 Cells = Mapping[str, Sequence[str | float]] | Sequence[str | float]
 """Missing codes to fill: by variable, or of all variables."""
+_UNUSED = ("conditions", "fidelity", "keep", "panel", "rows", "strata", "survival")
+"""Keys of a synthesis that imputation refuses."""
 MIN_OBSERVED = 10
 """Fewest observed values of a variable that is filled."""
 MIN_COMPLETE = 100
@@ -48,8 +50,8 @@ class Gaps:
 
 def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     """Return the cells to fill and how; raise ConfigError with all problems."""
-    unused = {*config.sections, "panel", "strata", "conditions"} & config.model_fields_set
-    keys = [key for key in sorted(unused) if getattr(config, key)]
+    unused = {*config.sections, *_UNUSED} & config.model_fields_set
+    keys = [key for key in sorted(unused) if getattr(config, key) not in ((), None, FULL)]
     problems = Problems(problem("imputes_without", key=key) for key in keys)
     table = plan.table.select(plan.spec.order)
     codes = _codes(table, cells, problems)

@@ -286,10 +286,14 @@ def test_terms_of_a_formula_have_an_order_that_no_process_changes():
     assert part.step.predictors == ("low", "other")
 
 
-def test_conditions_of_a_run_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    "keys",
+    [{"conditions": {"where": "age > 9"}}, {"fidelity": "margins"}, {"keep": ["age"]}, {"rows": 9}],
+)
+def test_keys_that_only_a_run_uses_are_refused(keys, tmp_path):
     data = people()[["age", "hours"]]
     data.to_csv(tmp_path / "people.csv", index=False)
-    config = {"data": {"path": str(tmp_path / "people.csv")}, "conditions": {"where": "age > 30"}}
+    config = {"data": {"path": str(tmp_path / "people.csv")}, **keys}
     with pytest.raises(ConfigError) as error:
         complete_file(config, tmp_path / "made", 1)
     assert codes(error) == ["imputes_without"]
