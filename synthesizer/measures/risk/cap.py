@@ -295,7 +295,7 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(tables):
         theirs = coder.encode(table)
-        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[codes_of_original]
+        single_matched = _counts(theirs, coder.size)[codes_of_original]
         single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
@@ -324,6 +324,11 @@ _Count = Callable[[Codes, Column], Codes]
 record, shape (n,). Keys of -1 never match."""
 
 
+def _counts(codes: Codes, size: int) -> Codes:
+    """Return how often each code below ``size`` occurs; -1 is none."""
+    return np.bincount(codes + 1, minlength=size + 1)[1:]
+
+
 def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     """Return a count of targets with the same value, group or missing code."""
     coder = ColumnCoder.fit(target, groups)
@@ -333,9 +338,8 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
 
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
-        use = (keys >= 0) & (codes >= 0)
-        positions = dictionary.find(keys[use] * coder.size + codes[use])
-        return np.bincount(positions[positions >= 0], minlength=len(dictionary))[our_pairs]
+        theirs = np.where((keys >= 0) & (codes >= 0), keys * coder.size + codes, -1)
+        return _counts(dictionary.find(theirs), len(dictionary))[our_pairs]
 
     return count
 

@@ -118,11 +118,10 @@ def expected_of_new(original: FloatArray, keys: Codes, size: int) -> tuple[Float
     [0.0, 0.0, 1.0, 1.0]
     """
     n, mates = len(original), np.bincount(keys)[keys] - 1
-    alike = np.round(original * (mates + 1)) - 1
+    alike = np.rint(original * (mates + 1)).astype(np.int64) - 1
     share = np.divide(alike, mates, out=np.zeros(n), where=mates > 0)
-    f = max(0.0, 1 - size / max(n - 1, 1))
-    disco = np.asarray(f ** (mates - alike) * (1 - f**alike), dtype=np.float64)
-    return np.asarray((1 - f**mates) * share, dtype=np.float64), disco
+    absent = max(0.0, 1 - size / max(n - 1, 1)) ** np.arange(mates.max(initial=0) + 1)
+    return (1 - absent[mates]) * share, absent[mates - alike] * (1 - absent[alike])
 
 
 def _compared(
