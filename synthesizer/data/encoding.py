@@ -410,13 +410,14 @@ def _new_levels(
     new: dict[str, str | None] = {level: level for level in counts}
     if parts[0].variable.kind is Kind.ORDERED and to != MISSING:
         return _joined(counts, parts, owners, min_count)
-    grouped = [*rare, *(level for level in counts if level == to and level not in rare)]
+    grouped = {*rare, *({to} & counts.keys())}
     others = sorted((n, level) for level, n in counts.items() if n and level not in grouped)
-    while others and to != MISSING and _holders(parts, owners, grouped) < min_count:
-        size, level = others.pop(0)
+    for size, level in others if to != MISSING else ():
+        if _holders(parts, owners, grouped) >= min_count:
+            break
         if size > SMALL * min_count:  # keep a level of many persons
             return new | dict.fromkeys(rare)
-        grouped.append(level)
+        grouped.add(level)
     return new | dict.fromkeys(rare if to == MISSING else grouped, None if to == MISSING else to)
 
 
@@ -441,7 +442,7 @@ def _joined(
     return new
 
 
-def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -> int:
+def _holders(parts: Sequence[Column], owners: IntArray, levels: Collection[str]) -> int:
     """Return the number of persons with any of some levels in any column."""
     has = np.zeros(len(owners), dtype=np.bool_)
     for part in parts:
@@ -497,7 +498,8 @@ def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:
     variable = with_blank(old) if None in new.values() else old
     blank = blank_code(variable) or ""
     wanted = [blank if (label := new[level]) is None else label for level in old.levels]
-    levels = [level for level in old.levels if level in wanted]
+    remaining = {*wanted}
+    levels = [level for level in old.levels if level in remaining]
     if to in wanted and to not in (*levels, *variable.missing):
         levels.append(to)
     variable = replace(variable, levels=tuple(levels))
