@@ -432,6 +432,7 @@ def print_notes(notes: Iterable[str]) -> None:
 _MAX_NAMES = 5
 """Names of variables in one note."""
 _SUBJECT = re.compile(r"(?:variables\.)?(?P<name>[^\s:]+?)(?P<key>\.\w+)?: (?P<rest>.*)", re.DOTALL)
+_RARE = re.compile(r"rare: [^']*'(?P<name>[^']+)' ")
 _DETAIL = re.compile(r"\([^()]*\)|\d[\d,.]*")
 
 
@@ -446,12 +447,17 @@ def grouped(notes: Iterable[str], of: str = "variables") -> list[str]:
     ['2 variables (a, b): is empty']
     >>> grouped(["run1: no figures", "run2: no figures"], of="runs")
     ['2 runs (run1, run2): no figures']
+    >>> grouped(["rare: 9 levels of 'a' became 'other'", "rare: 2 levels of 'b' became 'other'"])
+    ["rare: 9 levels of 'a' became 'other' (the same for b)"]
     """
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for note in dict.fromkeys(notes):
         match = _SUBJECT.fullmatch(note)
         name, key, rest = ("", "", note) if match is None else match.group("name", "key", "rest")
         kind = f"{key}: {_DETAIL.sub('', rest)}" if name else note
+        if rare := _RARE.match(note):
+            name, rest = rare["name"], note
+            kind = _DETAIL.sub("", note[: rare.start("name")] + note[rare.end("name") :])
         groups.setdefault(kind, []).append((name, note, rest))
     texts = []
     for (first, note, rest), *others in groups.values():
