@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -67,17 +67,19 @@ class Balance:
     """Counts minus expectations, shape (cells, groups); of the rows that were drawn before."""
 
     @classmethod
-    def of(cls, factors: Sequence[Groups], shares: FloatArray, order: IntArray) -> Self | None:
+    def of(
+        cls, factors: Iterable[Groups], n_rows: int, shares: FloatArray, order: IntArray
+    ) -> Self | None:
         """Return the balance of n rows; None for few rows, or a target with one group.
 
         The classes of the target have ``shares`` and an ``order``, both of shape (K,);
         neighbouring ones are joined to groups.
         """
-        n_rows = len(factors[0].group)
         groups = np.empty(len(shares), dtype=np.int64)
         groups[order] = joined(shares[order], _most_groups(n_rows))
         if n_rows < MIN_BALANCED_ROWS or not groups.any():
             return None
+        factors = [*factors]
         first = np.append(0, np.cumsum([factor.n_groups for factor in factors])).astype(np.int32)
         cells = np.empty((n_rows, len(factors)), dtype=np.int32)
         for j, factor in enumerate(factors):

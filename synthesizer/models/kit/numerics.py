@@ -173,7 +173,9 @@ def joined(shares: FloatArray, most: int) -> IntArray:
         return np.arange(len(shares))
     middles = (np.cumsum(shares) - shares / 2) / shares.sum()
     groups = np.minimum((middles * most).astype(np.int64), most - 1)  # the last may be empty
-    return np.append(0, np.cumsum(np.diff(groups) > 0))
+    out = np.zeros(len(groups), dtype=np.int64)
+    np.cumsum(groups[1:] > groups[:-1], out=out[1:])
+    return out
 
 
 def whole_codes(numbers: npt.NDArray[Any]) -> IntArray | None:

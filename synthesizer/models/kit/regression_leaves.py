@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -235,8 +236,8 @@ class RegressionLeaves:
         Numbers and levels are in order, missing codes follow the numbers.
         """
         order = np.argsort(self.classes.centres, kind="stable")
-        groups = [_balanced_groups(column) for column in predictors.columns]
-        return Balance.of([Groups.of(nodes), *groups], np.exp(self.logarithms[0]), order)
+        factors = chain([Groups.of(nodes)], map(_balanced_groups, predictors.columns))
+        return Balance.of(factors, len(nodes), np.exp(self.logarithms[0]), order)
 
     def chances(
         self, matrix: Float32Array, predictors: Table, n_codes: int, *, steps: int

@@ -37,7 +37,7 @@ def started(
     rng = np.random.default_rng(seed)
     classes = drawn_classes(weights, rng.random(len(weights)))[0]
     shares, order = weights.mean(axis=0, dtype=np.float64), np.arange(weights.shape[1])
-    balance = Balance.of([Groups.of(codes) for codes in factors], shares, order)
+    balance = Balance.of([Groups.of(codes) for codes in factors], len(factors[0]), shares, order)
     assert balance is not None
     return balance, classes, rng
 
@@ -122,9 +122,9 @@ def test_few_rows_and_one_class_have_no_balance() -> None:
     few = kit.MIN_BALANCED_ROWS - 1
     shares, order = np.full(2, 0.5), np.arange(2)
     one, more = (Groups.of(np.zeros(n, dtype=int)) for n in (few, few + 1))
-    assert Balance.of([one], shares, order) is None
-    assert Balance.of([more], shares, order) is not None
-    assert Balance.of([more], shares[:1], order[:1]) is None
+    assert Balance.of([one], few, shares, order) is None
+    assert Balance.of([more], few + 1, shares, order) is not None
+    assert Balance.of([more], few + 1, shares[:1], order[:1]) is None
 
 
 @pytest.mark.parametrize("is_number", [True, False])
