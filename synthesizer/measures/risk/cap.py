@@ -282,10 +282,8 @@ def cap_scores(
     coder = JointCoder(original, keys, groups)
     codes_of_original = coder.codes
     size_of_key = np.bincount(codes_of_original, minlength=coder.size)[codes_of_original]
-    if tolerance is None:
-        counter = partial(_exact, target=truth, groups=(groups or {}).get(target))
-    else:
-        counter = partial(_within, target=truth, tolerance=tolerance)
+    exact = partial(_exact, target=truth, groups=(groups or {}).get(target))
+    counter = partial(_within, target=truth, tolerance=tolerance) if tolerance else exact
     hits = counter(codes_of_original)
     one_key = np.zeros_like(codes_of_original)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -43,8 +42,6 @@ WAYS = {1: "one", 2: "two", 3: "three"}
 _MIN_GROUPS = 3
 SPARSE_CELLS = 8
 """Tables with more possible cells a record are counted by sorting the records."""
-DENSE_CELLS = 16
-"""Pairs of counts are numbered by their value if the largest is at most as many times theirs."""
 MAX_CELLS = 2**30
 """Most possible cells before a further variable joins them."""
 MAX_TABLES = 20_000
@@ -97,12 +94,6 @@ class GroupedPair:
     def sides(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """The codes of the original and of the synthetic records."""
         return self.original, self.synthetic
-
-    @cached_property
-    def counts(self) -> tuple[FloatArray, FloatArray]:
-        """Records of each group in the original and in the synthetic table, shapes (size,)."""
-        o, s = (np.bincount(codes, minlength=self.size).astype(np.float64) for codes in self.sides)
-        return o, s
 
 
 def breaks_of(values: FloatArray, groups: int) -> FloatArray:
@@ -310,25 +301,12 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
 def _cells(pairs: Sequence[GroupedPair]) -> Cells:
     cells, o, s = _occurring(pairs)
     at, times = np.divmod(cells, pairs[-1].size), None
-    associations = _NONE
-    if len(pairs) == 2:
-        (rows, columns), sides = at, zip((o, s), *(pair.counts for pair in pairs), strict=True)
-        v, w = (_v(x, r[rows] * c[columns], r, c) for x, r, c in sides)
-        associations = (v, w)
+    associations = (cramers_v(o, *at), cramers_v(s, *at)) if len(pairs) == 2 else _NONE
     if _is_sparse(pairs):
         most = s.max() + 1
-        both, times = _distinct((o * most + s).astype(np.int64))
+        both, times = np.unique(o * most + s, return_counts=True)
         o, s = np.divmod(both, most)
     return Cells(tuple(pair.name for pair in pairs), o, s, associations, times)
-
-
-def _distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct codes, rising, and how often each occurs."""
-    if codes.max() > DENSE_CELLS * len(codes):
-        return np.unique(codes, return_counts=True)
-    times = np.bincount(codes)
-    distinct = np.flatnonzero(times)
-    return distinct, times[distinct]
 
 
 def cramers_v(counts: FloatArray, rows: IntArray, columns: IntArray) -> float:
@@ -345,16 +323,11 @@ def cramers_v(counts: FloatArray, rows: IntArray, columns: IntArray) -> float:
     >>> cramers_v(np.array([20.0, 30, 20, 30]), rows, columns)
     0.0
     """
-    r, c = (np.asarray(np.bincount(codes, counts), dtype=float) for codes in (rows, columns))
-    return _v(counts, r[rows] * c[columns], r, c)
-
-
-def _v(counts: FloatArray, products: FloatArray, rows: FloatArray, columns: FloatArray) -> float:
-    """Return Cramer's V of cells, given products of their margins, and the margins."""
-    sizes, n = (np.count_nonzero(rows), np.count_nonzero(columns)), rows.sum()
+    of_rows, of_columns = (np.bincount(codes, weights=counts) for codes in (rows, columns))
+    sizes, n = [np.count_nonzero(side) for side in (of_rows, of_columns)], of_rows.sum()
     if min(sizes) < 2 or n < 2:
         return math.nan
-    square = float((counts**2 / np.maximum(products, 1)).sum()) - 1
+    square = float((counts**2 / np.maximum(of_rows[rows] * of_columns[columns], 1)).sum()) - 1
     square = max(square - (sizes[0] - 1) * (sizes[1] - 1) / (n - 1), 0.0)
     fewest = min(size - (size - 1) ** 2 / (n - 1) for size in sizes)
     return math.sqrt(min(square / (fewest - 1), 1.0)) if fewest > 1 else math.nan
