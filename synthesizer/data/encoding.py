@@ -498,8 +498,7 @@ def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:
     variable = with_blank(old) if None in new.values() else old
     blank = blank_code(variable) or ""
     wanted = [blank if (label := new[level]) is None else label for level in old.levels]
-    remaining = {*wanted}
-    levels = [level for level in old.levels if level in remaining]
+    levels = [*filter({*wanted}.__contains__, old.levels)]
     if to in wanted and to not in (*levels, *variable.missing):
         levels.append(to)
     variable = replace(variable, levels=tuple(levels))
