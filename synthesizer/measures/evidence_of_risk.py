@@ -78,6 +78,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
         yield from _of_exact_numbers(rare, limit("near_verbatim"))
+    yield from _of_rare_conditions(*risk.rare_conditions)
     for part in risk.scenarios:
         yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
@@ -287,6 +288,18 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
             "variable whose levels are a published list; group others with rare."
         )
     return judged("rare_levels", "rare text levels", sentence, (n, low, n), most)
+
+
+def _of_rare_conditions(few: int, rare: int) -> Iterator[Evidence]:
+    """Yield the test of conditions that few persons of the data satisfy, if there are any."""
+    if few or rare:
+        sentence = (
+            f"{few:,} given conditions hold for 1 to 4 {{records}} of the data, and {rare:,} for 5 "
+            "to 19. Records drawn for them may disclose these {records}: join rare conditions."
+        )
+        word: Word = "fail" if few else "unclear"
+        key, test = "rare_conditions", "rare conditions"
+        yield Evidence(key=key, test=test, word=word, sentence=sentence, value=float(few + rare))
 
 
 def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:

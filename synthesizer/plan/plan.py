@@ -62,7 +62,7 @@ from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rule
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.seeds import key_in_words, plan_seed
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
-from synthesizer.plan.steps_after import plan_after, plan_conditions
+from synthesizer.plan.steps_after import held_by, plan_after, plan_conditions
 
 GENERATE = "generate and write"
 """Name of the phase in which datasets are drawn."""
@@ -286,6 +286,7 @@ class Plan:
 
     def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
         """Return the checks of datasets of this plan; ``beside`` may contain a ``control``."""
+        _, few, rare, _ = held_by(self.conditions, self.table) if self.conditions else [0] * 4
         return Checks(
             self.original,
             self.checks,
@@ -298,6 +299,7 @@ class Plan:
                 may_keep=bool(self._kept_as_seen),
                 redrawn=self.spec.resampling is not None,
                 public=self.public,
+                rare_conditions=(few, rare),
             ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,

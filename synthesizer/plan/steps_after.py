@@ -69,12 +69,16 @@ def plan_conditions(
 
 def rare_conditions(conditions: Conditions, data: Table, unit: str) -> Iterator[str]:
     """Yield a note on conditions that few units of the data satisfy."""
-    held = conditions.persons(data)
-    bands = [int((held < most).sum()) for most in (1, RARE_PERIOD, FEW_PERSONS)]
-    if bands[-1]:
-        none, few, rare = bands[0], bands[1] - bands[0], bands[2] - bands[1]
+    none, few, rare, frequent = held_by(conditions, data)
+    if total := none + few + rare:
         facts = {"none": none, "few": few, "rare": rare, "units": f"{unit}s"}
-        yield note("rare_conditions", total=bands[-1], of=len(held), **facts, end=NO_RELEASE)
+        yield note("rare_conditions", total=total, of=total + frequent, **facts, end=NO_RELEASE)
+
+
+def held_by(conditions: Conditions, data: Table) -> list[int]:
+    """Return how many conditions 0, 1 to 4, 5 to 19, and more units of the data satisfy."""
+    bands = np.searchsorted([1, RARE_PERIOD, FEW_PERSONS], conditions.persons(data), side="right")
+    return [*map(int, np.bincount(bands, minlength=4))]
 
 
 def _columns(context: Context, names: Iterable[str]) -> tuple[str, ...]:
