@@ -250,7 +250,11 @@ def generate(
         Path | None, option("Table with one row a record; values of empty cells are drawn.")
     ] = None,
     where: Annotated[
-        Text, option("Condition of every record, such as \"sex == 'f' and age >= 80\".")
+        Text,
+        option(
+            "Condition of every record (first row of a person, head of a household), such as "
+            "\"sex == 'f' and age >= 80\"."
+        ),
     ] = None,
     margins: Annotated[
         list[Path] | None,
@@ -267,6 +271,7 @@ def generate(
     from synthesizer.cli.printing import print_notes
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
+    from synthesizer.plan.findings import note
     from synthesizer.plan.seeds import replay_notes
 
     loaded = load_model(model, models_with(plugin))
@@ -277,7 +282,10 @@ def generate(
         )  # fmt: skip
     if not quiet:
         is_fitted = loaded.path is not None
-        print_notes(replay_notes(loaded.seed) if is_fitted else loaded.origin["notes"])
+        notes = [*replay_notes(loaded.seed)] if is_fitted else loaded.origin["notes"]
+        if is_fitted and (given or where or margins):
+            notes += [note("uncounted_conditions", units=f"{loaded.arrangement.unit}s")]
+        print_notes(notes)
         say_written(*paths)
         key = "" if loaded.seed.random_key is None else "; it contains the random key"
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")

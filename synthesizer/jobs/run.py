@@ -236,10 +236,18 @@ def fit(
     return fitted_model(plan, phases)
 
 
+_NO_CONDITIONS = (
+    "conditions: a saved model has none; remove the key, and write generate with --given, --where "
+    "or --margins"
+)
+
+
 def _refuse_dropping(plan: Plan) -> None:
     """Refuse to save a model whose datasets need the confidential data."""
     if plan.after.drop_uniques:
         raise ModelError(NOT_DROPPED)
+    if plan.conditions is not None:
+        raise ModelError(_NO_CONDITIONS)
 
 
 def fit_file(

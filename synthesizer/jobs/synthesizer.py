@@ -626,8 +626,9 @@ class _Fitted:
             raise ModelError("conditions: an extension makes whole frames; remove one of the two")
         chain = Drawable.of_chain(self.model.chain)
         made = read_conditions(chain, given, where, margins, self.after)
-        if self.plan is not None and made is not None:
-            data = self.plan.spec.frame.completed(self.plan.table)
+        if made is not None:
+            plan = self.plan
+            data = None if plan is None else plan.spec.frame.completed(plan.table)
             for text in rare_conditions(made, data, self.arrangement.unit):
                 warnings.warn(text, stacklevel=4)
         return replace(self, source=under(self.source, made))

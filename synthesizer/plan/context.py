@@ -23,7 +23,7 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.step import Forbid
-from synthesizer.plan.findings import Draft, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 from synthesizer.plan.inputs import Columns, Input, torn_ids
 
 _ROWS_ALONE = {"stay_or_move": False, "first_apart": False, "changes": False}
@@ -349,18 +349,23 @@ def repeated_ids(context: Context) -> Iterator[str]:
         )
 
 
-def scarce_ids(context: Context) -> Iterator[str]:
-    """Yield problems of identifiers whose form gives fewer than the datasets need."""
+def id_findings(context: Context) -> Draft[None]:
+    """Return problems of forms that give too few identifiers, and notes on longer identifiers."""
+    findings = Findings()
     whole, table = context.data.whole, context.data.table
     units = context.table.n_units
     drawn = context.config.rows or (units if whole is None else whole.n_units)
     for column in table.columns:
         pattern = IdPattern.of_storage(column.variable.storage)
-        if pattern is not None and pattern.most is not None:
+        if pattern is not None:
             n_ids = len(np.unique(column.data[column.is_observed]))
             needed = -(-drawn * n_ids // units)
-            if pattern.most < needed:
-                yield problem("scarce_ids", name=column.name, most=pattern.most, needed=needed)
+            if pattern.most is None and pattern.steps < needed:
+                findings.note("longer_ids", name=column.name)
+            elif pattern.most is not None and pattern.most < needed:
+                facts = {"most": pattern.most, "needed": needed}
+                findings.problem("scarce_ids", name=column.name, **facts)
+    return findings.of(None)
 
 
 _OF_COLUMNS = frozenset(

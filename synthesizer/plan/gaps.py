@@ -31,6 +31,8 @@ _UNUSED = ("conditions", "fidelity", "keep", "panel", "rows", "strata", "surviva
 """Keys of a synthesis that imputation refuses."""
 MIN_OBSERVED = 10
 """Fewest observed values of a variable that is filled."""
+MUCH_BLANK = 0.2
+"""Largest share of filled cells of a variable without a note."""
 MIN_COMPLETE = 100
 """Fewest complete rows in which relations are searched."""
 
@@ -81,6 +83,8 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     notes = list[str]()
     if guessed := guessed_codes(table.select(fill), declared):
         notes.append(note("guessed_codes", codes=guessed))
+    if much := [name for name, cells in fill.items() if cells.mean() > MUCH_BLANK]:
+        notes.append(note("much_blank", names=much))
     ids = [c for c in plan.table.columns if c.variable.kind is Kind.ID]
     if blank := [column.name for column in ids if not column.is_observed.all()]:
         notes.append(note("ids_stay_blank", names=blank))

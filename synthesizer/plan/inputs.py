@@ -416,10 +416,11 @@ def _with_roles(raw: RawTable, declared: Mapping[str, Declaration], config: Chai
 
 
 def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
-    """Yield identifiers that repeat, although rows are drawn independently."""
+    """Yield identifiers that repeat, although rows are drawn independently; names may repeat."""
+    formed = {name for name, one in config.variables.items() if one.form is not None}
     if config.arranging is None:
         for column in table.columns:
-            if column.variable.kind is Kind.ID and column.name not in config.drop:
+            if column.variable.kind is Kind.ID and column.name not in {*config.drop, *formed}:
                 values = column.data[column.is_observed]
                 if len(np.unique(values)) < len(values):
                     yield column

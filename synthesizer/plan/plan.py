@@ -48,9 +48,9 @@ from synthesizer.plan.arrange import arranged_source, beside_problems, without_b
 from synthesizer.plan.context import (
     Context,
     computed_free_variables,
+    id_findings,
     models_without_use,
     repeated_ids,
-    scarce_ids,
     unknown_variables,
 )
 from synthesizer.plan.dependents import survival_findings
@@ -509,7 +509,8 @@ def _name_findings(context: Context) -> Draft[None]:
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
     findings.problems += [*repeated_ids(context), *computed_free_variables(context)]
-    findings.problems += [*relation_problems(context), *scarce_ids(context)]
+    findings.problems += relation_problems(context)
+    findings.add(id_findings(context))
     if not context.names and context.columns.is_complete:
         findings.problem("nothing_to_synthesise")
     return findings.of(None)

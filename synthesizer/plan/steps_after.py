@@ -67,8 +67,11 @@ def plan_conditions(
     return findings.of(made)
 
 
-def rare_conditions(conditions: Conditions, data: Table, unit: str) -> Iterator[str]:
-    """Yield a note on conditions that few units of the data satisfy."""
+def rare_conditions(conditions: Conditions, data: Table | None, unit: str) -> Iterator[str]:
+    """Yield a note on conditions that few units of the data satisfy, or on unknown data."""
+    if data is None:
+        yield note("uncounted_conditions", units=f"{unit}s")
+        return
     none, few, rare, frequent = held_by(conditions, data)
     if total := none + few + rare:
         facts = {"none": none, "few": few, "rare": rare, "units": f"{unit}s"}
