@@ -407,7 +407,7 @@ class Checks:
         }
         risk = RiskResult(
             scenarios=scenarios,
-            rare_conditions=self.synthesis.rare_conditions,
+            conditions=self.synthesis.conditions,
             **fields["risk"],
             failed=failed["risk"],
             notes=sentences,

@@ -78,7 +78,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
         yield from _of_exact_numbers(rare, limit("near_verbatim"))
-    yield from _of_rare_conditions(*risk.rare_conditions)
+    yield from _of_rare_conditions(*risk.conditions[1:3])
     for part in risk.scenarios:
         yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
@@ -290,7 +290,7 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
     return judged("rare_levels", "rare text levels", sentence, (n, low, n), most)
 
 
-def _of_rare_conditions(few: int, rare: int) -> Iterator[Evidence]:
+def _of_rare_conditions(few: int = 0, rare: int = 0) -> Iterator[Evidence]:
     """Yield the test of conditions that few persons of the data satisfy, if there are any."""
     if few or rare:
         sentence = (

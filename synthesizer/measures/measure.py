@@ -55,8 +55,9 @@ class Synthesis:
         Whether each dataset has another sample, drawn by the design of a survey.
     public : tuple of str
         Variables whose levels are a public code list.
-    rare_conditions : tuple of int
-        Given conditions that 1 to 4, and 5 to 19 persons (or records) of the data satisfy.
+    conditions : tuple of int
+        How many given conditions hold for 0, 1 to 4, 5 to 19, and more persons (or records) of the
+        data; empty without conditions.
     """
 
     proper: bool = False
@@ -64,7 +65,7 @@ class Synthesis:
     may_keep: bool = True
     redrawn: bool = False
     public: Strings = ()
-    rare_conditions: tuple[int, int] = (0, 0)
+    conditions: tuple[int, ...] = ()
 
     @property
     def kind(self) -> dict[str, bool]:

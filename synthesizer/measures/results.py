@@ -62,8 +62,8 @@ class RiskResult(_AxisResult):
     """Share of synthetic records nearer to training than to holdout records."""
     attacks: AttackResult | None = None
     """Attacks by singling out, linkability and inference."""
-    rare_conditions: tuple[int, int] = (0, 0)
-    """Given conditions that 1 to 4, and 5 to 19 persons (or records) of the data satisfy."""
+    conditions: tuple[int, ...] = ()
+    """How many given conditions hold for 0, 1 to 4, 5 to 19, and more persons (or records)."""
 
     @property
     def main(self) -> ScenarioRisk | None:

@@ -263,6 +263,13 @@ def _of_use(results: CheckFigures) -> Iterator[Evidence]:
         yield of_codes("utility seems worse")
     further: Mapping[str, Any] = {} if utility is None else utility.further
     unseen = further.get("unseen")
+    if results.risk.conditions:
+        sentence = (
+            "The datasets satisfy conditions, so they differ from the data on purpose, and use is not "
+            "tested. Compare them with the rows of the data that satisfy these, by check."
+        )
+        yield unclear("conditions", "given conditions", sentence)
+        return
     if isinstance(unseen, Unseen):
         yield from _of_unseen(unseen)
     else:

@@ -286,7 +286,7 @@ class Plan:
 
     def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
         """Return the checks of datasets of this plan; ``beside`` may contain a ``control``."""
-        _, few, rare, _ = held_by(self.conditions, self.table) if self.conditions else [0] * 4
+        conditions = held_by(self.conditions, self.table) if self.conditions else ()
         return Checks(
             self.original,
             self.checks,
@@ -299,7 +299,7 @@ class Plan:
                 may_keep=bool(self._kept_as_seen),
                 redrawn=self.spec.resampling is not None,
                 public=self.public,
-                rare_conditions=(few, rare),
+                conditions=conditions,
             ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,

@@ -78,10 +78,10 @@ def rare_conditions(conditions: Conditions, data: Table | None, unit: str) -> It
         yield note("rare_conditions", total=total, of=total + frequent, **facts, end=NO_RELEASE)
 
 
-def held_by(conditions: Conditions, data: Table) -> list[int]:
+def held_by(conditions: Conditions, data: Table) -> tuple[int, ...]:
     """Return how many conditions 0, 1 to 4, 5 to 19, and more units of the data satisfy."""
     bands = np.searchsorted([1, RARE_PERIOD, FEW_PERSONS], conditions.persons(data), side="right")
-    return [*map(int, np.bincount(bands, minlength=4))]
+    return tuple(map(int, np.bincount(bands, minlength=4)))
 
 
 def _columns(context: Context, names: Iterable[str]) -> tuple[str, ...]:

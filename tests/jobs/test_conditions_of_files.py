@@ -79,8 +79,10 @@ def test_a_run_has_conditions_and_counts_rare_ones(people: pd.DataFrame, tmp_pat
     assert "values of sex, age were given" in result.manifest.after[0]
     assert "Rare conditions" in (tmp_path / "made" / "report.html").read_text()
     assert result.checks is not None
-    assert result.checks.risk.rare_conditions == ((1, 0) if n < 5 else (0, 1))
+    assert result.checks.risk.conditions == ((0, 1, 0, 1) if n < 5 else (0, 0, 1, 1))
     tests = {e.key: e.word for line in result.verdict.lines for e in line.evidence}
+    assert tests["conditions"] == "unclear"
+    assert "regressions_beyond" not in tests
     assert tests["rare_conditions"] == ("fail" if n < 5 else "unclear")
 
 
