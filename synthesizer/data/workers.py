@@ -52,7 +52,7 @@ def load_blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-VERSION = 6
+VERSION = 7
 """As in kernels.c: a library that was built from an older source is not used."""
 
 

@@ -20,7 +20,8 @@ MAX_GROUPS, MIN_CELL_ROWS = 20, 6
 """Groups of a variable in a balanced table; mean number of rows in a cell of two variables."""
 PULL, SWEEPS, BATCHES = 60.0, 1, 150
 """Strength of the pull towards expected counts, rounds over all rows, and parts of a round. A part
-is drawn at once: a pull above `BATCHES` would overshoot."""
+is drawn at once: a pull above `BATCHES` would overshoot, as would a large one of few rows, which
+`kernels.MAX_TILT` limits."""
 MIN_CHANCE = 1e-7
 """A row does not move to classes that are less probable."""
 

@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 6; }
+int32_t kernels_version(void) { return 7; }
 
 /* ---- Trees ---- */
 
@@ -324,10 +324,11 @@ void add_rows(const float *table, int32_t width, const int32_t *positions, const
 /* Let rows choose their group again, batch after batch; see balance.Balance.
 
    Cells, logs and pull are tables of J cells a row, of n_groups logarithms a row, and of n_groups
-   numbers a cell. Counts less their expectation are updated after each batch. */
+   numbers a cell. Counts less their expectation are updated after each batch, and change no
+   logarithm by more than `most`. */
 WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batches, const int32_t *cells,
                   int32_t n_factors, int32_t n_groups, const float *logs, const float *pull,
-                  const double *uniform, float *excess, int64_t *chosen, int64_t *drawn, float *cost)
+                  const double *uniform, float *excess, int64_t *chosen, int64_t *drawn, float *cost, float most)
 {
     for (int64_t b = 0, start = 0; b < n_batches; start = ends[b++]) {
         for (int64_t i = start; i < ends[b]; i++) {
@@ -343,7 +344,8 @@ WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batc
                 of_row += weight[old];
             }
             cost[old] -= of_row;
-            for (int32_t h = 0; h < n_groups; h++) cost[h] = log_share[h] - cost[h];
+            for (int32_t h = 0; h < n_groups; h++)
+                cost[h] = log_share[h] - (cost[h] > most ? most : cost[h] < -most ? -most : cost[h]);
             top = cost[0];
             for (int32_t h = 1; h < n_groups; h++) top = cost[h] > top ? cost[h] : top;
             for (int32_t h = 0; h < n_groups; h++) cost[h] = exponential(cost[h] - top);

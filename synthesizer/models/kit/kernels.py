@@ -30,6 +30,9 @@ MAX_CELLS = 2**20
 """Counts and sums of a node that are kept for its children."""
 MAX_LEVEL_CELLS = 2**21
 """Bins of nodes that are counted at once without a compiler."""
+MAX_TILT = 1.5
+"""Largest change of a logarithm in `choose_again`. The rows of a batch choose at once: a larger one
+would draw far more of them into a rare group than it lacks."""
 
 
 @dataclass(frozen=True)
@@ -398,7 +401,7 @@ def choose_again(
         LIBRARY.choose_again(
             _pointer(order), _pointer(ends), ctypes.c_int64(len(ends)), _pointer(cells),
             n_factors, n_groups, *map(_pointer, arrays), _pointer(excess), _pointer(chosen),
-            _pointer(drawn), _pointer(cost),
+            _pointer(drawn), _pointer(cost), ctypes.c_float(MAX_TILT),
         )  # fmt: skip
         return chosen
     counts, start = excess.reshape(-1), 0
@@ -411,7 +414,7 @@ def choose_again(
             cost += weight * (excess[within[:, j]] + np.float32(0.5))
             of_row += weight[row, old]
         cost[row, old] -= of_row  # the row itself is counted
-        scores = logs[batch] - cost
+        scores = logs[batch] - np.clip(cost, np.float32(-MAX_TILT), np.float32(MAX_TILT))
         sums = exponential(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
         points = uniform[start : start + len(batch), None] * sums[:, -1:].astype(np.float64)
         new = (sums <= points).sum(axis=1)

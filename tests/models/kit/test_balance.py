@@ -14,7 +14,7 @@ from synthesizer.data.table import Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit import balance as kit
 from synthesizer.models.kit.balance import Balance, Groups
-from synthesizer.models.kit.kernels import choose_again, drawn_classes
+from synthesizer.models.kit.kernels import MAX_TILT, choose_again, drawn_classes
 from synthesizer.models.kit.numerics import joined
 from tests.models.fits import coded, draw, fit, numeric
 
@@ -71,10 +71,12 @@ def test_rows_choose_by_the_model_and_the_squared_distance() -> None:
     for row, u in zip(order, uniform, strict=True):
         density = np.zeros(weights.shape[1])
         for k in range(weights.shape[1]):
-            there = excess.copy()
-            there[balance.cells[row], slow[row]] -= 1
+            without = excess.copy()
+            without[balance.cells[row], slow[row]] -= 1
+            there = without.copy()
             there[balance.cells[row], k] += 1
-            density[k] = chances[row, k] * np.exp(-(pull * there**2).sum() / 2)
+            cost = (pull * (there**2 - without**2)).sum() / 2
+            density[k] = chances[row, k] * np.exp(-np.clip(cost, -MAX_TILT, MAX_TILT))
         new = np.searchsorted(density.cumsum(), u * density.sum(), side="right")
         excess[balance.cells[row], slow[row]] -= 1
         excess[balance.cells[row], new] += 1
@@ -191,3 +193,18 @@ def test_workers_and_saving_change_no_byte_and_zeros_hold(tmp_path: Path) -> Non
         pd.testing.assert_series_equal(first["k"], data["k"])
     assert not one[0].equals(one[1])
     assert not one[0].equals(even)
+
+
+@pytest.mark.parametrize("n_holders", [1, 5, 20])
+def test_a_rare_level_of_a_large_file_stays_as_rare(n_holders: int) -> None:
+    """Rows of a batch choose at once: all of them once chose the level that one row lacked."""
+    codes = np.zeros(7_425, dtype=np.int32)
+    codes[:n_holders] = 1
+    counts = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = coded("x", rng.integers(3, size=len(codes)), 3)
+        fitted = Cart().fit(Table([x]), coded("y", rng.permutation(codes), 2), rng=rng)
+        counts.append(int(fitted.sample(Table([x]), rng=rng).data.sum()))
+    assert abs(np.mean(counts) - n_holders) < 0.5 + 0.15 * n_holders
+    assert max(counts) < n_holders + 4 * n_holders**0.5
