@@ -24,7 +24,7 @@ from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, Labelling, Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.relations import Relation, find_relations, relations_of_panel
+from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import finite_number, single_value
@@ -37,6 +37,7 @@ from synthesizer.extensions.descriptions.description import (
     VariableFacts,
     variable_of,
 )
+from synthesizer.jobs.starter import relations_of
 from synthesizer.measures.measure_options import Part
 from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
@@ -122,7 +123,7 @@ def _of_input(read: Input, config: ChainConfig) -> Description:
     return described.model_copy(update={"from_data": {**described.from_data, **how}})
 
 
-def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:
+def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> Sequence[Relation]:
     """Return the relations of all rows, of a table or between the variables of a panel."""
     panel_keys, is_plain = config.panel, config.arranging is None
     # relations of longitudinal variables concern no column of a wide file
@@ -130,13 +131,7 @@ def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> t
         return ()
     declared = {n for n, one in config.variables.items() if one.derived or one.follows}
     free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
-    drawn = {*declared, *free}
-    if panel_keys is None:
-        return find_relations(table, drawn=drawn)
-    panel = panel_of(arrangement.modelled(table))
-    outside = {panel_keys.person, panel_keys.time if panel_keys.career else None}
-    names = [v.name for v in panel.schema if v.kind is not Kind.ID and v.name not in outside]
-    return relations_of_panel(Table(panel[n] for n in names), panel.index, drawn=drawn)
+    return relations_of(table, arrangement, panel_keys, drawn={*declared, *free})[0]
 
 
 def describe_table(
