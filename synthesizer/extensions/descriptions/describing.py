@@ -87,12 +87,12 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
         is_config = path.suffix.lower() in (".yaml", ".yml")
         data = load_config(path) if is_config else read_to_describe(path)[0]
     if isinstance(data, Config):
-        return _of_input(_ungrouped(read_input, data), data)
+        return _of_input(ungrouped(read_input, data), data)
     raw = data if isinstance(data, RawTable) else from_frame(data)
-    return _of_input(_ungrouped(partial(read_frame, raw), ChainConfig()), ChainConfig())
+    return _of_input(ungrouped(partial(read_frame, raw), ChainConfig()), ChainConfig())
 
 
-def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
+def ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
     """Return the data as read, with all levels: a run would group rare ones of many."""
     config = config.model_copy(update={"rare": None})
     source = read(config)
@@ -272,7 +272,9 @@ def _variable(
     """Return the facts of one variable, each declared or with its origin."""
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
-    known = {*(declared.missing or ()), *labels.missing, *labels.labels}
+    low, high = labels.missing_range or (math.inf, -math.inf)
+    in_range = {x for x in labels.missing if low <= (finite_number(x) or 0.0) <= high}
+    known = {*(declared.missing or ()), *({*labels.missing} - in_range), *labels.labels}
     numbers = {finite_number(code) for code in known} - {None}  # -8 is written as -8.0
     known |= {code for code in variable.missing if finite_number(code) in numbers}
     held = known | _held_codes(column, owners)
@@ -348,8 +350,12 @@ def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, 
     unit = max(unit, 10.0 ** -(MAX_DIGITS if decimals is None else decimals))
     first, last = math.floor(low / unit), math.ceil(high / unit)
     last += first == last
-    digits = max(0, -round(math.log10(unit)))
-    bounds = RangeFacts(low=round(first * unit, digits), high=round(last * unit, digits))
+    ends = first * unit, last * unit
+    if ends[0] <= 0 < low:  # a logarithm of the original is one of the described file, too
+        ends = 10.0 ** math.floor(math.log10(low)), ends[1]
+    if high < 0 <= ends[1]:
+        ends = ends[0], -(10.0 ** math.floor(math.log10(-high)))
+    bounds = RangeFacts(low=float(f"{ends[0]:.15g}"), high=float(f"{ends[1]:.15g}"))
     return bounds, f"rounded outwards to {unit:,.12g}"
 
 

@@ -176,7 +176,8 @@ class Description(Part):
 
 COMMENT = (
     "# Facts under from_data were computed from the data; all others are declared. Check each: to\n"
-    "# confirm a fact, delete its line under from_data; otherwise edit the fact.\n"
+    "# confirm a fact, delete its line under from_data; otherwise edit the fact. Identifiers of a\n"
+    "# pattern may equal real ones by chance: edit a part that is a text, such as =P.\n"
 )
 
 
