@@ -90,6 +90,6 @@ def differences(context: Context, steps: Sequence[Step], notes: Sequence[str]) -
         yield note("members_alone", unit=arranged.unit)
     if ids := sum(c.variable.kind is Kind.ID for c in context.data.table.columns):
         yield note("ids_anew", where=plural(ids, "variable"))
-    if dropped := {*config.drop, *context.data.left_out}:
-        yield note("columns_dropped", where=plural(len(dropped), "column"))
+    if config.drop:
+        yield note("columns_dropped", where=plural(len(config.drop), "column"))
     yield note("results_meaningless")

@@ -11,7 +11,6 @@ import numpy as np
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import Problem
-from synthesizer.data.guessing import infer
 from synthesizer.data.sources import from_frame
 from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import single_value
@@ -38,12 +37,13 @@ def differences(description: Description, data: Any) -> tuple[Problem, ...]:
         for name, facts in description.variables.items()
         if name in raw.names
     }
-    codes = {one.variable.name: one.variable.missing for one in infer(raw)}
-    for name, facts in declared.items():  # codes that are not described are no values
-        described = description.variables[name]
-        others = {*codes[name]} - {*described.levels}
-        facts["missing"] = [*described.missing, *sorted(others - {*described.missing})]
-    read = ungrouped(partial(read_frame, raw), read_chain_config({"variables": declared}))
+    read_with = partial(ungrouped, partial(read_frame, raw))
+    found = read_with(read_chain_config({"variables": declared})).table
+    for name in declared.keys() & {*found.names}:  # codes that are not described are no values
+        facts, codes = description.variables[name], found[name].variable.missing
+        codes = (*facts.missing, *(code for code in codes if code not in facts.levels))
+        declared[name]["missing"] = [*dict.fromkeys(codes)]
+    read = read_with(read_chain_config({"variables": declared}))
     listed: list[Problem] = [*map(Problem.of, read.problems)]
     for name, facts in description.variables.items():
         if name not in raw.names:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -96,6 +96,18 @@ class DescribedChain(FittedChain):
                 yield problem("too_few_identifiers", name=name, most=most, wanted=units * each)
 
 
+class DescribedModel(SavedModel):
+    """A model of a description, whose facts may contradict each other."""
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn any error of drawing and writing into ConfigError."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise ConfigError(problem("odd_form", path=self.origin["data"]["origin"])) from error
+
+
 def model_of(
     description: Description, registry: Registry | None = None, path: Path | None = None
 ) -> SavedModel:
@@ -118,7 +130,7 @@ def model_of(
     }
     notes = [WORDS["made_from_description"]]
     shown = {"confidential": WORDS["not_confidential"], "data": data, "notes": notes}
-    return replace(model, origin={**model.origin, **shown})
+    return DescribedModel(**vars(model) | {"origin": {**model.origin, **shown}})
 
 
 def load_described(path: Path, registry: Registry) -> SavedModel:
@@ -263,6 +275,8 @@ class _Example:
         self.facts, self.description, self.problems = description.variables, description, problems
         self.arranging: Any = config.arranging
         self.panel, self.kinds, self.unit_id = config.panel, config.kinds, config.unit_column
+        if (who := self.facts.get(self.unit_id or "")) and who.kind is not Kind.ID:
+            problems.append(problem("unit_of_other_kind", name=self.unit_id, kind=who.kind.value))
         self.seed = Seed(SEED).child("example")
         self.time = None if self.panel is None else self.panel.time
         self.computed = {*self.kinds, *([self.time] if self.time else ())}

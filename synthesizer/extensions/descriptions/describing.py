@@ -2,7 +2,8 @@
 
 A level or missing code from the data needs five records (persons of a panel). A range is rounded
 outwards from the fifth smallest and largest value, as in top and bottom coding (Hundepool et al.
-2012, Statistical Disclosure Control, section 3.3), so no end is the value of a record.
+2012, Statistical Disclosure Control, section 3.3), so no end is the value of a record. Numbers of
+one sign keep it: what divides by them, or takes logarithms, runs on both files.
 """
 
 from __future__ import annotations
@@ -350,13 +351,13 @@ def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, 
     unit = max(unit, 10.0 ** -(MAX_DIGITS if decimals is None else decimals))
     first, last = math.floor(low / unit), math.ceil(high / unit)
     last += first == last
-    ends = first * unit, last * unit
-    if ends[0] <= 0 < low:  # a logarithm of the original is one of the described file, too
-        ends = 10.0 ** math.floor(math.log10(low)), ends[1]
-    if high < 0 <= ends[1]:
-        ends = ends[0], -(10.0 ** math.floor(math.log10(-high)))
-    bounds = RangeFacts(low=float(f"{ends[0]:.15g}"), high=float(f"{ends[1]:.15g}"))
-    return bounds, f"rounded outwards to {unit:,.12g}"
+    ends = [first * unit, last * unit]
+    if ends[0] <= 0 < values.min():
+        ends[0] = 10.0 ** math.floor(math.log10(low))
+    if values.max() < 0 <= ends[1]:
+        ends[1] = -(10.0 ** math.floor(math.log10(-high)))
+    low, high = (float(f"{end:.15g}") for end in ends)
+    return RangeFacts(low=low, high=high), f"rounded outwards to {unit:,.12g}"
 
 
 def _fifth(values: FloatArray, owners: IntArray | None) -> float:
