@@ -276,7 +276,7 @@ class _Example:
         self.arranging: Any = config.arranging
         self.panel, self.kinds, self.unit_id = config.panel, config.kinds, config.unit_column
         if (who := self.facts.get(self.unit_id or "")) and who.kind is not Kind.ID:
-            problems.append(problem("unit_of_other_kind", name=self.unit_id, kind=who.kind.value))
+            problems.append(problem("unit_of_other_kind", name=str(self.unit_id)))
         self.seed = Seed(SEED).child("example")
         self.time = None if self.panel is None else self.panel.time
         self.computed = {*self.kinds, *([self.time] if self.time else ())}

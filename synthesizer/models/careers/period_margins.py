@@ -145,4 +145,4 @@ class PeriodMargins(HistoryModel):
         if not len(many):
             return self._held(counts)
         nearest = many[np.argmin(np.abs(np.arange(len(counts))[:, None] - many), axis=1)]
-        return np.bincount(nearest, counts / counts.sum(), minlength=len(counts))
+        return np.asarray(np.bincount(nearest, counts / counts.sum(), len(counts)), np.float64)
