@@ -1,4 +1,4 @@
-"""Fuzz the product: ten kinds of inputs, each through the entry points that users have.
+"""Fuzz the product: eleven kinds of inputs, each through the entry points that users have.
 
 Usage::
 

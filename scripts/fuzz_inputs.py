@@ -1,8 +1,6 @@
-"""Random inputs of seven kinds, right ones and wrong ones, and what is called with each.
+"""Random inputs of eight kinds, right ones and wrong ones, and what is called with each.
 
-`fuzz_queries.py` makes two kinds more.
-
-Some follow a grammar (the schema of the YAML, cells of CSV, types of Parquet, expressions,
+`fuzz_queries.py` makes more. Some follow a grammar (a schema of a YAML, cells of CSV, expressions,
 formulas), others are sound inputs in which something was changed. The tables hold planted values,
 `SECRETS`, which no message may repeat.
 """
@@ -37,6 +35,7 @@ from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import KIND
+from synthesizer.extensions.descriptions.description import Description
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.measures.utility.compare_fit import compare_fit
 
@@ -215,6 +214,7 @@ _PLAIN: dict[str, Any] = {
     "random_key": "none",
 }  # fmt: skip
 CONFIGURATIONS = Path(__file__).parent / "configs" / "fuzzed.yaml"
+DESCRIPTIONS = yaml.safe_load(CONFIGURATIONS.with_name("described.yaml").read_text("utf-8"))
 BASES = [_PLAIN | each for each in yaml.safe_load(CONFIGURATIONS.read_text(encoding="utf-8"))]
 _LONG = {"person": "person", "time": "year", "career": "job"}
 YAML_TOKENS = tuple(
@@ -228,8 +228,9 @@ YAML_TOKENS = tuple(
 
 @cache
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of the YAML."""
-    return config_schema(Registry.load())
+    """Return the JSON Schema of the YAML, with the parts of descriptions."""
+    described, whole = Description.model_json_schema(), config_schema(Registry.load())
+    return whole | {"$defs": described["$defs"] | {"Description": described} | whole["$defs"]}
 
 
 def by_schema(node: Mapping[str, Any], rng: random.Random, depth: int = 4) -> Any:
@@ -284,8 +285,13 @@ def configuration(rng: random.Random) -> bytes:
     for _ in range(rng.choice((0, 0, 1, 1, 2))):
         key = rng.choice(sorted(set(properties) - {"plugins", "data"}))
         content[key] = by_schema(properties[key], rng)
-    for _ in range(rng.choice((0, 0, 0, 1, 2))):
-        parent, key = rng.choice(containers(content))
+    return changed(content, rng, (0, 0, 0, 1, 2))
+
+
+def changed(content: Any, rng: random.Random, times: Sequence[int]) -> bytes:
+    """Return the YAML of a content with keys and values deleted, renamed or replaced."""
+    for _ in range(rng.choice(times)):
+        parent, key = rng.choice(containers(content) or [({"": 0}, "")])
         if rng.random() < 0.2:
             del parent[key]
         elif isinstance(parent, dict) and rng.random() < 0.2:
@@ -296,15 +302,14 @@ def configuration(rng: random.Random) -> bytes:
         text = json.dumps(content, indent=rng.choice((None, 1)), ensure_ascii=rng.random() < 0.7)
     else:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass")
+    return mutated(data, rng, YAML_TOKENS) if rng.random() < 0.3 else data
 
 
 def yaml_trial(rng: random.Random, folder: Path) -> Trial:
     """Validate a configuration; plan and run some."""
     write_tables(folder)
     data = configuration(rng)
-    if rng.random() < 0.3:
-        data = mutated(data, rng, YAML_TOKENS)
     (folder / "run.yaml").write_bytes(data)
     calls: list[Call] = [("plan", "run.yaml")]
     if rng.random() < 0.2:
@@ -313,6 +318,24 @@ def yaml_trial(rng: random.Random, folder: Path) -> Trial:
         calls.append(("run", "run.yaml", "-m", "1", "--workers", "1"))
     names = {*COLUMNS, *household(), "run.yaml", "data.csv"}
     return Trial(calls, data.decode("utf-8", "replace"), True, names | keys_of(schema()))
+
+
+def description_trial(rng: random.Random, folder: Path) -> Trial:
+    """Write a file from a description with changes, and compare it with the description."""
+    sound = rng.choice(DESCRIPTIONS)
+    content = json.loads(json.dumps(sound))
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        facts = some(rng, content, *content["variables"].values(), *content["variables"].values())
+        kind = "Description" if facts is content else "VariableFacts"
+        key, node = rng.choice(sorted(schema()["$defs"][kind]["properties"].items()))
+        if key != "variables":
+            facts[key] = by_schema(node, rng)
+    data = changed(content, rng, (0, 0, 0, 1, 2))
+    (folder / "x.yaml").write_bytes(data)
+    made = ("generate", "--description", "x.yaml", "--rows", "7", "-o", "out", "--workers", "1")
+    calls: list[Call] = [made, ("describe", "out/synthetic_1.csv", "--against", "x.yaml")]
+    names = {*sound["variables"], "x.yaml"} | keys_of(schema()["$defs"])
+    return Trial(calls, data.decode("utf-8", "replace"), False, names)
 
 
 def keys_of(node: Any) -> set[str]:
@@ -686,14 +709,9 @@ def sound(rng: random.Random, kind: str, depth: int = 3) -> str:
         "number": ("age", "pay", "18", "2.5", "30000", "year(born)", "age"),
         "date": ("born", "'1985-06-30'"),
         "label": ("sex", "'f'", "'m'"),
-        "condition": (
-            "age > 30",
-            "sex == 'f'",
-            "missing(pay)",
-            "town != 'qzbeta'",
-            "born > '1980-01-01'",
-        ),
-    }
+        "condition": ("age > 30", "sex == 'f'", "missing(pay)", "town != 'qzbeta'",
+                      "born > '1980-01-01'"),
+    }  # fmt: skip
     if depth == 0 or rng.random() < 0.2:
         return rng.choice(plain[kind])
 
@@ -806,10 +824,8 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
     text = rng.choice(SOUND_FORMULAS) if rng.random() < 0.4 else formula(rng)
     if rng.random() < 0.3:
         text = garbled(text, rng)
-    names = {
-        *COLUMNS,
-        *["formula", "data.csv", "run.yaml", "fit", "family", "--fit", "offset", "rule"],
-    }
+    of_fits = ["formula", "data.csv", "run.yaml", "fit", "family", "--fit", "offset", "rule"]
+    names = {*COLUMNS, *of_fits}
     options: dict[str, Any] = {"family": some(rng, "ols", "ols", "logit", "poisson", "multinomial")}
     if rng.random() < 0.3:
         odd = any_expression(rng)
@@ -832,6 +848,7 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
 
 KINDS: dict[str, Maker] = {
     "yaml": yaml_trial,
+    "description": description_trial,
     "csv": csv_trial,
     "parquet": parquet_trial,
     "labelled": labelled_trial,
@@ -839,4 +856,4 @@ KINDS: dict[str, Maker] = {
     "expression": expression_trial,
     "formula": formula_trial,
 }
-"""The seven kinds and what makes their inputs."""
+"""The eight kinds and what makes their inputs."""

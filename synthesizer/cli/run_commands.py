@@ -288,7 +288,7 @@ def generate(
         print_notes(notes)
         say_written(*paths)
         key = "" if loaded.seed.random_key is None else "; it contains the random key"
-        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")
+        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}" * is_fitted)
 
 
 def complete(

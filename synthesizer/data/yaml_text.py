@@ -68,11 +68,11 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
     if len(text) > MAX_BYTES:
         raise ConfigError(f"{origin}: longer than {MAX_BYTES:,} characters; is it a configuration?")
     try:
-        node = yaml.compose(text, Loader=_Loader)
-        problems = _node_problems(node, origin)
-        if problems:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if problems := _node_problems(node, origin):
             raise ConfigError(problems)
-        content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+        content = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise ConfigError(f"{origin}: not valid YAML{_position(error)}; {MEND}") from None
     except RecursionError:

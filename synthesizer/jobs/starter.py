@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -119,16 +120,14 @@ class StarterOptions:
     def named(self) -> list[tuple[str, str]]:
         """Options and the columns that they name."""
         panel = self.form
-        one: list[tuple[str, str | None]] = [
-            (f"--set {key}", name)
-            for key, section in self.config.sections.items()
-            for name in section.kinds
-        ]
-        one += [("--person", panel.person), ("--time", panel.time)]
-        if not panel.wide:
-            one.append(("--set panel.career", panel.career))
-        many = [("--drop", name) for name in self.drop] + [("--id", name) for name in self.ids]
-        return [(key, name) for key, name in (*many, *one) if name is not None]
+        named: list[tuple[str, str | None]] = [("--drop", name) for name in self.drop]
+        named += [("--id", name) for name in self.ids]
+        for key, section in self.config.sections.items():
+            named += [(f"--set {key}", name) for name in section.kinds]
+        career = None if panel.wide else panel.career
+        named += [("--person", panel.person), ("--time", panel.time)]
+        named.append(("--set panel.career", career))
+        return [(key, name) for key, name in named if name is not None]
 
     def problems(self, columns: Sequence[str]) -> Iterator[str]:
         """Yield problems of the options, given the columns of the file."""
@@ -394,6 +393,7 @@ def make_starter(
         relations=dict.fromkeys(" ".join(r.sentence.split())[:_MAX_SENTENCE] for r in relations),
         scenario=scenario,
     )
+    labels = {name: labelling.label for name, labelling in raw.layout.labellings.items()}
     n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
         path=path,
@@ -409,36 +409,37 @@ def make_starter(
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
             *reading.rare.left_notes(grouped),
-            *hints_of(
-                reading.table, source, _labels(raw), options.sections, has_form=options.has_form
-            ),
+            *hints_of(reading.table, source, labels, options.sections, has_form=options.has_form),
             *_scenario_notes(scenario),
         ),
         relations=relations,
     )
 
 
+def relations_of(
+    table: Table, arrangement: Arrangement, panel: PanelConfig | None, **search: Any
+) -> tuple[Sequence[Relation], Table]:
+    """Return the relations of all rows, and the table of their variables.
+
+    Those of a panel are between its variables. ``search`` are options of `find_relations`.
+    """
+    if panel is None:
+        return find_relations(table, **search), table
+    modelled = panel_of(arrangement.modelled(table))
+    outside = {panel.person, panel.time if panel.career else None}
+    names = [v.name for v in modelled.schema if v.kind is not Kind.ID and v.name not in outside]
+    table = Table(modelled[name] for name in names)
+    return relations_of_panel(table, modelled.index, **search), table
+
+
 def _relations(
     reading: Reading, grouped: Table, options: StarterOptions, advance: Advance
 ) -> tuple[Relation, ...]:
-    """Return the relations of all rows; those of a panel are between its variables."""
-    design, panel = options.config.design, options.form
-    drawn = () if design is None else (design.weight,)
-    if options.panel is None:
-        relations = find_relations(grouped, drawn=drawn, joined=reading.rare.to, advance=advance)
-        return _with_exceptions(relations, grouped)
-    modelled = panel_of(reading.arrangement.modelled(grouped))
-    outside = {panel.person, panel.time if panel.career else None}
-    names = [v.name for v in modelled.schema if v.kind is not Kind.ID and v.name not in outside]
-    table, index = Table(modelled[name] for name in names), modelled.index
-    relations = relations_of_panel(
-        table, index, drawn=drawn, joined=reading.rare.to, advance=advance
-    )
-    return _with_exceptions(relations, table)
-
-
-def _with_exceptions(relations: Iterable[Relation], table: Table) -> tuple[Relation, ...]:
-    """Return the relations; formulas with the number of rows that differ."""
+    """Return the relations of all rows; formulas with the number of rows that differ."""
+    design = options.config.design
+    search = {"drawn": () if design is None else (design.weight,), "joined": reading.rare.to}
+    form = reading.arrangement
+    relations, table = relations_of(grouped, form, options.panel, advance=advance, **search)
 
     def exceptions(relation: Relation) -> int:
         if relation.key != "derived":
@@ -457,13 +458,12 @@ def _rendered(**facts: Any) -> str:
     env = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    env.filters |= {
+        "yaml": as_yaml,
+        "key": yaml_key,
+        "json": partial(json.dumps, ensure_ascii=False),
+    }
     return env.get_template("starter.yaml.jinja").render(facts)
-
-
-def _labels(raw: RawTable) -> dict[str, str]:
-    """Return the labels of variables in a file."""
-    return {name: labelling.label for name, labelling in raw.layout.labellings.items()}
 
 
 def _repeating(raw: RawTable, table: Table, name: str, source: str) -> str:
@@ -635,28 +635,30 @@ def _scenario_notes(scenario: Suggestion | None) -> Iterator[str]:
         )
 
 
+_PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w./ -]*(?<! )", re.I | re.A)
+
+
 def as_yaml(value: Any) -> str:
-    """Return texts, lists and maps as YAML on one line; plain words without quotes.
+    """Return texts, numbers, lists and maps as YAML on one line; plain words without quotes.
 
     Examples
     --------
-    >>> as_yaml({"kind": "ordered", "levels": ("low", "no", "3")})
-    '{kind: ordered, levels: [low, "no", "3"]}'
+    >>> as_yaml({"kind": "ordered", "levels": ("low", "no", "-8", 3.0, True)})
+    '{kind: ordered, levels: [low, "no", "-8", 3, true]}'
     """
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {as_yaml(entry)}" for key, entry in value.items()) + "}"
+        return "{" + ", ".join(f"{as_yaml(str(k))}: {as_yaml(x)}" for k, x in value.items()) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(as_yaml, value))}]"
-    if isinstance(value, int | float):
-        return json.dumps(value)
-    text = str(value)
-    plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
-    if plain.isascii() and plain.isalnum() and plain[0].isalpha() and text not in _WORDS:
+    if value is None or isinstance(value, int | float):
+        return json.dumps(value).removesuffix(".0")
+    if _PLAIN.fullmatch(text := str(value)):
         return text
-    return json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)
 
 
-def _key(name: str) -> str:
+def yaml_key(name: str) -> str:
     """Return a name as a key of YAML, with a question mark if it is very long."""
     text = as_yaml(name)
     return f"{text}:" if len(text) < _MAX_PLAIN_KEY else f"? {text}\n  :"
@@ -664,4 +666,3 @@ def _key(name: str) -> str:
 
 _MAX_PLAIN_KEY = 1_000
 """Characters of a key; YAML allows 1,024 without a question mark."""
-_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "Y", "N", "NO", "Yes", "No"}

@@ -608,7 +608,7 @@ def _rows(mask: BoolArray, context: Context) -> str:
 
 
 def _count_of(mask: BoolArray) -> str:
-    return plural(int(mask.sum()), "confidential row")
+    return plural(int(mask.sum()), "row")
 
 
 def plan_paths(context: Context) -> Draft[tuple[PathRule, ...]]:

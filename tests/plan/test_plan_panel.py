@@ -120,7 +120,7 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
     falls = frame().groupby("person")["grade"].diff() < 0
     persons = frame().loc[falls, "person"].nunique()
     (rule_note,) = [note for note in plan.notes if "'grade never falls'" in note]
-    assert f"{falls.sum()} confidential rows of {persons} persons" in rule_note
+    assert f"{falls.sum()} rows of {persons} persons" in rule_note
     assert not any(
         "never falls" in note for note in planned(**options, on_violation="ignore").notes
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("synthesizer.extensions.verification", reason="the fuzzer asks it, too")
+pytest.importorskip("synthesizer.extensions.descriptions", reason="the fuzzer reads them")
 import fuzz
 import fuzz_inputs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from synthesizer.data.errors import Problem
 from synthesizer.data.sources import from_frame
 from synthesizer.data.table import Column, Kind
 from synthesizer.data.values import single_value
+from synthesizer.extensions.descriptions.describing import ungrouped
 from synthesizer.extensions.descriptions.description import Description, VariableFacts, problem
 from synthesizer.plan.inputs import read_frame, read_to_describe
 
@@ -30,16 +32,18 @@ def differences(description: Description, data: Any) -> tuple[Problem, ...]:
     """
     is_path = isinstance(data, str | Path)
     raw = read_to_describe(Path(data))[0] if is_path else from_frame(data)
-    declared = {
-        name: {
-            key: value
-            for key in ("kind", "missing", "date_format")
-            if (value := getattr(facts, key)) not in (None, ())
-        }
+    declared: dict[str, Any] = {
+        name: facts.model_dump(include={"kind", "date_format"}, exclude_none=True)
         for name, facts in description.variables.items()
         if name in raw.names
     }
-    read = read_frame(raw, read_chain_config({"variables": declared}))
+    read_with = partial(ungrouped, partial(read_frame, raw))
+    found = read_with(read_chain_config({"variables": declared})).table
+    for name in declared.keys() & {*found.names}:  # codes that are not described are no values
+        facts, codes = description.variables[name], found[name].variable.missing
+        codes = (*facts.missing, *(code for code in codes if code not in facts.levels))
+        declared[name]["missing"] = [*dict.fromkeys(codes)]
+    read = read_with(read_chain_config({"variables": declared}))
     listed: list[Problem] = [*map(Problem.of, read.problems)]
     for name, facts in description.variables.items():
         if name not in raw.names:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -27,9 +27,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.files import sha256
 from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, FrameLayout, Labelling, Layout, Quoting
-from synthesizer.data.options import options
 from synthesizer.data.panel.forms import wide_columns
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import (
@@ -55,9 +53,8 @@ from synthesizer.extensions.descriptions.description import (
     variable_of,
 )
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.models.base import Abilities
 from synthesizer.models.careers.career import Career
-from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
+from synthesizer.models.careers.period_margins import PeriodMargins
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -82,8 +79,8 @@ class DescribedChain(FittedChain):
     """The chain of a description, with its size."""
 
     default_units: int
-    identifiers: Mapping[str, int]
-    """Number of different identifiers that each pattern gives."""
+    identifiers: Mapping[str, tuple[int, int]]
+    """Different identifiers of each pattern, and most identifiers of a person or row."""
 
     @property
     def n_units(self) -> int:
@@ -93,49 +90,22 @@ class DescribedChain(FittedChain):
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
         """Yield problems of a request; also more identifiers than a pattern gives."""
         yield from super().misfits(m, rows, first)
-        wanted = self.n_units if rows is None else rows
-        for name, most in self.identifiers.items():
-            if wanted > most:
-                yield problem("too_few_identifiers", name=name, most=most, rows=wanted)
+        units = self.n_units if rows is None else rows
+        for name, (most, each) in self.identifiers.items():
+            if units * each > most:
+                yield problem("too_few_identifiers", name=name, most=most, wanted=units * each)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedSpell(FittedCareerModel):
-    """The rows of persons: successive periods, as many as ``low`` to ``high``, all as often."""
+class DescribedModel(SavedModel):
+    """A model of a description, whose facts may contradict each other."""
 
-    states: Column
-    """Drawn from with replacement; of no use where a career is presence only."""
-    low: int
-    high: int
-
-    def open(self, persons: PanelTable, *, rng: np.random.Generator) -> tuple[PanelIndex, Column]:
-        """Draw start, length and states of each person; see `FittedCareerModel.open`."""
-        period = np.arange(persons.index.n_periods)
-        sizes = rng.integers(self.low, self.high, persons.n_units, endpoint=True)
-        first = _starts(sizes, len(period), rng)[:, None]
-        there = (period >= first) & (period < first + sizes[:, None])
-        index = PanelIndex.of_presence(there, persons.index.times)
-        return index, self.states.take(rng.integers(0, len(self.states), index.n_rows))
-
-
-@options
-class Spell(HistoryModel):
-    """Uniform lengths and states, without a relation between periods."""
-
-    abilities = Abilities(panel=True, career=True)
-    fitted_type = FittedSpell
-
-    def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: PathRules,  # noqa: ARG002
-        *,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> FittedSpell:
-        """Learn the shortest and the longest career; see `HistoryModel.fit_history`."""
-        counts = predictors.index.counts
-        return FittedSpell(target, int(counts.min()), int(counts.max()))
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn any error of drawing and writing into ConfigError."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise ConfigError(problem("odd_form", path=self.origin["data"]["origin"])) from error
 
 
 def model_of(
@@ -159,7 +129,8 @@ def model_of(
         "sha256": None if path is None else sha256(path),
     }
     notes = [WORDS["made_from_description"]]
-    return replace(model, origin={**model.origin, "data": data, "notes": notes})
+    shown = {"confidential": WORDS["not_confidential"], "data": data, "notes": notes}
+    return DescribedModel(**vars(model) | {"origin": {**model.origin, **shown}})
 
 
 def load_described(path: Path, registry: Registry) -> SavedModel:
@@ -182,16 +153,23 @@ def example_of(description: Description, registry: Registry) -> Table:
 
 
 def _chain(description: Description, plan: Plan) -> DescribedChain:
+    alone = PeriodMargins(min_holders=0)
     steps = tuple(
-        replace(step, model=Spell()) if isinstance(step.model, Career) and not step.paths else step
+        replace(step, model=alone) if isinstance(step.model, Career) and not step.paths else step
         for step in plan.spec.steps
     )
     fitted = replace(plan, spec=replace(plan.spec, steps=steps)).fit_chain(plan.seed)
-    ids = (v for v in plan.data.table.schema if v.kind is Kind.ID)
+    table, person = plan.data.table, plan.arrangement.person_column
+    ids = (v for v in table.schema if v.kind is Kind.ID)
+    counts = [1] if person is None else np.unique(table[person].data, return_counts=True)[1]
     return DescribedChain(
         **{one.name: getattr(fitted, one.name) for one in fields(fitted)},
         default_units=description.rows,
-        identifiers={v.name: p.size for v in ids if (p := IdPattern.of_storage(v.storage))},
+        identifiers={
+            v.name: (pattern.size, 1 if v.name == person else int(max(counts)))
+            for v in ids
+            if (pattern := IdPattern.of_storage(v.storage))
+        },
     )
 
 
@@ -297,6 +275,8 @@ class _Example:
         self.facts, self.description, self.problems = description.variables, description, problems
         self.arranging: Any = config.arranging
         self.panel, self.kinds, self.unit_id = config.panel, config.kinds, config.unit_column
+        if (who := self.facts.get(self.unit_id or "")) and who.kind is not Kind.ID:
+            problems.append(problem("unit_of_other_kind", name=str(self.unit_id)))
         self.seed = Seed(SEED).child("example")
         self.time = None if self.panel is None else self.panel.time
         self.computed = {*self.kinds, *([self.time] if self.time else ())}

@@ -2,7 +2,8 @@
 
 A level or missing code from the data needs five records (persons of a panel). A range is rounded
 outwards from the fifth smallest and largest value, as in top and bottom coding (Hundepool et al.
-2012, Statistical Disclosure Control, section 3.3), so no end is the value of a record.
+2012, Statistical Disclosure Control, section 3.3), so no end is the value of a record. Numbers of
+one sign keep it: what divides by them, or takes logarithms, runs on both files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, Labelling, Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.relations import Relation, find_relations, relations_of_panel
+from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import finite_number, single_value
@@ -37,6 +38,7 @@ from synthesizer.extensions.descriptions.description import (
     VariableFacts,
     variable_of,
 )
+from synthesizer.jobs.starter import relations_of
 from synthesizer.measures.measure_options import Part
 from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
@@ -86,12 +88,12 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
         is_config = path.suffix.lower() in (".yaml", ".yml")
         data = load_config(path) if is_config else read_to_describe(path)[0]
     if isinstance(data, Config):
-        return _of_input(_ungrouped(read_input, data), data)
+        return _of_input(ungrouped(read_input, data), data)
     raw = data if isinstance(data, RawTable) else from_frame(data)
-    return _of_input(_ungrouped(partial(read_frame, raw), ChainConfig()), ChainConfig())
+    return _of_input(ungrouped(partial(read_frame, raw), ChainConfig()), ChainConfig())
 
 
-def _ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
+def ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
     """Return the data as read, with all levels: a run would group rare ones of many."""
     config = config.model_copy(update={"rare": None})
     source = read(config)
@@ -122,7 +124,7 @@ def _of_input(read: Input, config: ChainConfig) -> Description:
     return described.model_copy(update={"from_data": {**described.from_data, **how}})
 
 
-def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> tuple[Relation, ...]:
+def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> Sequence[Relation]:
     """Return the relations of all rows, of a table or between the variables of a panel."""
     panel_keys, is_plain = config.panel, config.arranging is None
     # relations of longitudinal variables concern no column of a wide file
@@ -130,13 +132,7 @@ def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> t
         return ()
     declared = {n for n, one in config.variables.items() if one.derived or one.follows}
     free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
-    drawn = {*declared, *free}
-    if panel_keys is None:
-        return find_relations(table, drawn=drawn)
-    panel = panel_of(arrangement.modelled(table))
-    outside = {panel_keys.person, panel_keys.time if panel_keys.career else None}
-    names = [v.name for v in panel.schema if v.kind is not Kind.ID and v.name not in outside]
-    return relations_of_panel(Table(panel[n] for n in names), panel.index, drawn=drawn)
+    return relations_of(table, arrangement, panel_keys, drawn={*declared, *free})[0]
 
 
 def describe_table(
@@ -277,7 +273,9 @@ def _variable(
     """Return the facts of one variable, each declared or with its origin."""
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
-    known = {*(declared.missing or ()), *labels.missing, *labels.labels}
+    low, high = labels.missing_range or (math.inf, -math.inf)
+    in_range = {x for x in labels.missing if low <= (finite_number(x) or 0.0) <= high}
+    known = {*(declared.missing or ()), *({*labels.missing} - in_range), *labels.labels}
     numbers = {finite_number(code) for code in known} - {None}  # -8 is written as -8.0
     known |= {code for code in variable.missing if finite_number(code) in numbers}
     held = known | _held_codes(column, owners)
@@ -353,9 +351,13 @@ def _range(column: Column, owners: IntArray | None) -> tuple[RangeFacts | None, 
     unit = max(unit, 10.0 ** -(MAX_DIGITS if decimals is None else decimals))
     first, last = math.floor(low / unit), math.ceil(high / unit)
     last += first == last
-    digits = max(0, -round(math.log10(unit)))
-    bounds = RangeFacts(low=round(first * unit, digits), high=round(last * unit, digits))
-    return bounds, f"rounded outwards to {unit:,.12g}"
+    ends = [first * unit, last * unit]
+    if ends[0] <= 0 < values.min():
+        ends[0] = 10.0 ** math.floor(math.log10(low))
+    if values.max() < 0 <= ends[1]:
+        ends[1] = -(10.0 ** math.floor(math.log10(-high)))
+    low, high = (float(f"{end:.15g}") for end in ends)
+    return RangeFacts(low=low, high=high), f"rounded outwards to {unit:,.12g}"
 
 
 def _fifth(values: FloatArray, owners: IntArray | None) -> float:

@@ -8,8 +8,6 @@ no disclosure).
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +22,6 @@ from synthesizer.data.options import MAX_ROWS, Finite, Share, Whole, no_boolean
 from synthesizer.data.plugins import arranging_keys, found_at, installed
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import Kind, Variable
-from synthesizer.data.values import MAX_EXACT
 from synthesizer.data.yaml_text import packaged_yaml, read_yaml
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 
@@ -179,46 +176,23 @@ class Description(Part):
 
 COMMENT = (
     "# Facts under from_data were computed from the data; all others are declared. Check each: to\n"
-    "# confirm a fact, delete its line under from_data; otherwise edit the fact.\n"
+    "# confirm a fact, delete its line under from_data; otherwise edit the fact. Identifiers of a\n"
+    "# pattern may equal real ones by chance: edit a part that is a text, such as =P.\n"
 )
 
 
 def _lines(content: Mapping[str, Any]) -> Iterator[str]:
+    from synthesizer.jobs.starter import as_yaml, yaml_key
+
     yield COMMENT
     for key, value in ({"format": 1} | dict(content)).items():
         if key != "variables":
-            yield f"{key}: {_flow(value)}\n"
+            yield f"{key}: {as_yaml(value)}\n"
             continue
         yield "variables:\n"
         for name, facts in value.items():
-            yield f"  ? {_flow(name)}\n  :\n" if len(name) > _MAX_KEY else f"  {_flow(name)}:\n"
-            yield from (f"    {fact}: {_flow(one)}\n" for fact, one in facts.items())
-
-
-_MAX_KEY = 100
-"""Characters of a plain key; YAML allows 1,024."""
-_PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w./ -]*(?<! )", re.I | re.A)
-
-
-def _flow(value: Any) -> str:
-    """Return a value as YAML on one line.
-
-    Examples
-    --------
-    >>> _flow({"": 1, "no": ["a b", "-8", True]})
-    '{"": 1, "no": [a b, "-8", true]}'
-    """
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_flow(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_flow, value))}]"
-    if not isinstance(value, str):
-        is_whole = isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT
-        return json.dumps(int(value) if is_whole else value)
-    if _PLAIN.fullmatch(value):
-        return value
-    quoted = json.dumps(value, ensure_ascii=False)
-    return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)
+            yield f"  {yaml_key(name)}\n"
+            yield from (f"    {fact}: {as_yaml(one)}\n" for fact, one in facts.items())
 
 
 def problem(code: str, *, name: str = "", names: Sequence[str] = (), **facts: Any) -> Problem:

@@ -54,7 +54,8 @@ def describe(
         return
     described.write(out, overwrite=overwrite)
     if not quiet:
-        say_written(out, why="check the facts under from_data before a release")
+        is_of_data = not codebook
+        say_written(out, why="check the facts under from_data before a release" * is_of_data)
 
 
 def commands() -> list[Command]:

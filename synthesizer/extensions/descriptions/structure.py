@@ -12,30 +12,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthesizer.data.encoding import recoded
+from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.table import Column, Table, Variable
-from synthesizer.engine.registry import Registry
 from synthesizer.extensions.descriptions.described import example_of
 from synthesizer.extensions.descriptions.describing import describe_table
-from synthesizer.extensions.descriptions.description import WORDS, Description, problem
+from synthesizer.extensions.descriptions.description import WORDS, problem
 from synthesizer.plan.extended import Fitting, Planned, PlanRequest
 from synthesizer.plan.findings import Draft, note
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StructurePlan(Planned):
-    """The description, and the form of the data."""
+    """Example records of a description, and the form of the data."""
 
-    description: Description
+    example: Table
+    units: int
     arrangement: Arrangement
     schema: Sequence[Variable]
 
     def fitting(self, fitting: Fitting) -> Fitting:
         """Return the input with example records in place of the confidential ones."""
-        example = example_of(self.description, Registry.load())
-        columns = [_in_codes(example[variable.name], variable) for variable in self.schema]
+        columns = [_in_codes(self.example[variable.name], variable) for variable in self.schema]
         some = self.arrangement.modelled(Table(columns))
-        table = some.take_units(np.arange(self.description.rows) % some.n_units)
+        table = some.take_units(np.arange(self.units) % some.n_units)
         spec = fitting.spec.relearnt(table, fitting.seed)
         return replace(fitting, table=table, spec=spec, fitted=spec)
 
@@ -57,8 +57,13 @@ def plan(request: PlanRequest) -> Draft[StructurePlan | None]:
     if not request.is_sound:
         return Draft(None)
     data, config, form = context.data, context.config, context.arrangement
+    described, problems = describe_table(data.table, data.layout, config, form), Problems()
+    example = problems.attempt(example_of, described, context.registry)
+    if example is None:
+        return Draft(None, tuple(problems))
     made = StructurePlan(
-        description=describe_table(data.table, data.layout, config, form),
+        example=example,
+        units=described.rows,
         arrangement=form,
         schema=tuple(data.table.schema),
         differences=(

@@ -34,9 +34,9 @@ class FittedPeriodMargins(FittedCareerModel):
     rules: tuple[PathRule, ...]
 
     def __post_init__(self) -> None:
-        n_periods = len(self.lengths)
-        of_states = (n_periods, _n_states(self.variable))
-        for name, shape in {"lengths": (-1,), "firsts": (n_periods,), "states": of_states}.items():
+        n_periods, n_states = len(self.lengths), _n_states(self.variable)
+        shapes = {"lengths": (-1,), "firsts": (n_periods,), "states": (n_periods, n_states)}
+        for name, shape in shapes.items():
             check_floats(name, shares := getattr(self, name), shape)
             if (shares < 0).any() or not np.allclose(shares.sum(axis=-1), 1):
                 raise ValueError(f"{name} must lie in [0, 1] and add up to 1")
@@ -49,13 +49,11 @@ class FittedPeriodMargins(FittedCareerModel):
         lengths = 1 + rng.choice(n_periods, n, p=self.lengths)
         periods = np.arange(n_periods)
         fits = periods + lengths[:, None] <= n_periods
-        starts = _drawn(np.where(fits, self.firsts, 0.0), fits, rng)
+        starts = _drawn(fits * self.firsts, fits, rng)
         present = (periods >= starts[:, None]) & (periods < (starts + lengths)[:, None])
         index = PanelIndex.of_presence(present, persons.index.times)
-        if not self.variable.is_coded:
-            return index, None
-        states = self._states(present, rng)
-        return index, Column(self.variable, states[present].astype(np.int32))
+        states = self._states(present, rng)[present].astype(np.int32)
+        return index, Column(self.variable, states) if self.variable.is_coded else None
 
     def _states(self, present: BoolArray, rng: np.random.Generator) -> IntArray:
         """Return a state for each person and period; each step obeys the rules, or is none."""
@@ -66,7 +64,7 @@ class FittedPeriodMargins(FittedCareerModel):
         for period, shares in enumerate(self.states):
             before = states[:, period - 1]
             may = reach[before] | ~present[:, [period - 1]] | (period == 0)
-            states[:, period] = _drawn(np.where(may, shares, 0.0), stay[before], rng)
+            states[:, period] = _drawn(may * shares, stay[before], rng)
         return states
 
 
@@ -128,11 +126,10 @@ class PeriodMargins(HistoryModel):
         cells = index.period * n_states + codes.astype(np.int64)
         counts = np.bincount(cells, minlength=n_periods * n_states).reshape(n_periods, n_states)
         pooled = self._held(counts.sum(axis=0))
-        held = [self._held(row, pooled) for row in counts]
+        held = np.array([self._held(row, pooled) for row in counts])
         firsts = np.bincount(index.period[index.starts], minlength=n_periods)
-        return FittedPeriodMargins(
-            variable, self._lengths(index), self._held(firsts), np.array(held), tuple(rules)
-        )
+        ends = self._lengths(index), self._held(firsts)
+        return FittedPeriodMargins(variable, *ends, held, tuple(rules))
 
     def _held(self, counts: IntArray, instead: FloatArray | None = None) -> FloatArray:
         """Return shares without those of fewer persons; ``instead`` if none is left."""
@@ -148,5 +145,4 @@ class PeriodMargins(HistoryModel):
         if not len(many):
             return self._held(counts)
         nearest = many[np.argmin(np.abs(np.arange(len(counts))[:, None] - many), axis=1)]
-        joined = np.bincount(nearest, weights=counts, minlength=len(counts))
-        return np.asarray(joined / joined.sum())
+        return np.asarray(np.bincount(nearest, counts / counts.sum(), len(counts)), np.float64)

@@ -178,6 +178,8 @@ def test_generate_writes_the_file_and_a_manifest(tmp_path: Path) -> None:
     assert manifest["data"]["origin"] == "description.yaml"
     assert manifest["rows"] == 40
     assert manifest["seed"] == 1
+    assert manifest["confidential"].startswith("no")
+    assert "confidential" not in done.output
 
 
 def test_the_option_may_be_written_with_an_equals_sign_or_left_out(tmp_path: Path) -> None:
@@ -267,6 +269,7 @@ def changed(*path: Any, to: Any, base: str = "plain") -> dict[str, Any]:
             "odd_storage",
         ),
         (changed("groups", to={"panel": {"time": "year"}}, base="panel"), "wrong_value"),
+        (changed("variables", "id", "kind", to="numeric", base="panel"), "unit_of_other_kind"),
         (changed("groups", to={"club": {}}, base="panel"), "unknown_group"),
         (changed("groups", to={"plugins": ["os"]}), "unknown_group"),
         (changed("file", to={"encoding": "utf-9"}), "wrong_value"),
@@ -294,6 +297,27 @@ def test_more_identifiers_than_the_pattern_gives_are_refused() -> None:
         made_of(full_description(), rows=10_001)
     assert [one.code for one in caught.value.problems] == ["too_few_identifiers"]
     assert made_of(full_description(), rows=10_000)["pid"].is_unique
+
+
+def test_identifiers_of_rows_are_counted_in_rows() -> None:
+    content = panel_description()
+    content["variables"]["visit"] = {"kind": "id", "pattern": ["=V", "d", "d", "d"]}
+    assert made_of(content, rows=200)["visit"].is_unique  # at most 5 rows of each of 200 persons
+    with pytest.raises(ModelError) as caught:
+        made_of(content, rows=201)
+    assert [one.code for one in caught.value.problems] == ["too_few_identifiers"]
+
+
+def test_a_form_that_the_values_contradict_is_one_problem(tmp_path: Path) -> None:
+    pytest.importorskip("synthesizer.extensions.labelled")
+    content = full_description()
+    content["file"] = {"form": "sav", "labelled": True}
+    path = tmp_path / "d.yaml"
+    Description(**content).write(path)
+    with pytest.raises(ConfigError) as caught:  # born is neither text nor a date of SPSS
+        generate(load_model(path, Registry.load()), tmp_path / "made", rows=50, workers=1)
+    assert [one.code for one in caught.value.problems] == ["odd_form"]
+    assert not (tmp_path / "made").exists()
 
 
 JUNK: tuple[Any, ...] = (None, "", 0, -1, 1e300, True, [], {"a": 1}, "age", "\0", ["f", "f"])

@@ -56,6 +56,31 @@ def test_a_range_leaves_out_the_extreme_and_shows_no_value() -> None:
     assert (born.range.low, born.range.high) == ("1990-01-01", "1998-12-31")
 
 
+@pytest.mark.parametrize("scale", [0.001, 1, 1000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_range_keeps_the_sign_of_its_values(scale: float, sign: int) -> None:
+    values = np.repeat(sign * scale * np.arange(3, 990, 3), 5)
+    made = describe(pd.DataFrame({"x": values})).variables["x"].range
+    assert made is not None
+    ends = sorted(sign * float(end) for end in (made.low, made.high))
+    assert 0 < ends[0] <= 3 * scale
+    assert ends[1] >= 987 * scale
+    values[0] = 0.0
+    zero = describe(pd.DataFrame({"x": abs(values)})).variables["x"].range
+    assert zero is not None
+    assert zero.low == 0
+
+
+def test_many_rare_levels_are_compared_level_by_level(tmp_path: Path) -> None:
+    towns = [f"town {k:03}" for k in range(120)]
+    frame = pd.DataFrame({"town": towns * 6, "age": [*range(720)]})
+    described, made = describe(frame), tmp_path / "made.csv"
+    described.generate(rows=200).to_csv(made, index=False)
+    codes = [one.code for one in differences(described, made)]
+    assert codes in ([], ["unused_levels"])
+    assert not differences(described, frame)
+
+
 @given(
     st.lists(st.integers(-10_000, 10_000), min_size=30, max_size=60),
     st.sampled_from([0.001, 0.1, 1, 7, 1_000]),
@@ -333,3 +358,18 @@ def test_a_file_of_the_description_does_not_differ_from_it() -> None:
 def test_the_schema_is_printed() -> None:
     done = CliRunner().invoke(app, ["describe", "--schema"])
     assert '"VariableFacts"' in done.output
+
+
+def test_codes_in_a_declared_range_need_five_records(tmp_path: Path) -> None:
+    pytest.importorskip("synthesizer.extensions.labelled")
+    pyreadstat = pytest.importorskip("pyreadstat")
+    ages = [float(x) for x in [*range(20, 80), 97, *[98] * 5, 99]]
+    ranges = {"age": [{"lo": 90, "hi": 999}]}
+    frame = pd.DataFrame({"age": ages})
+    labels = {"age": {99: "refused"}}
+    path = tmp_path / "r.sav"
+    pyreadstat.write_sav(frame, path, missing_ranges=ranges, variable_value_labels=labels)
+    age = describe(path).variables["age"]
+    assert age.missing == ("98", "99")
+    assert age.column.missing_range == (90, 999)
+    assert age.from_data["missing"] == "of at least 5 records"

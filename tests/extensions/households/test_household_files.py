@@ -148,7 +148,7 @@ def test_broken_rules_are_reported_with_their_rows_and_households(tmp_path):
     words = "1 household of the data has more than 1, in 2 rows (numbers 2, 3)"
     assert result.exit_code == 2
     assert words in " ".join(result.output.split())
-    assert "2 confidential rows of 2 households" in " ".join(result.output.split())
+    assert "2 rows of 2 households" in " ".join(result.output.split())
 
 
 CHECKED = {
