@@ -17,14 +17,9 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.choice import Margin, raked_choice, systematic
 from synthesizer.engine.condition_tables import Drawable, read_conditions
-from synthesizer.engine.conditions import (
-    ConditionedChain,
-    Margin,
-    raked_choice,
-    systematic,
-    under,
-)
+from synthesizer.engine.conditions import ConditionedChain, under
 from synthesizer.engine.registry import Registry
 from synthesizer.models.fixed import Constant, Derived
 from synthesizer.models.step import Forbid, Rule, Step
@@ -180,7 +175,7 @@ def test_three_margins_are_off_by_a_few_rows_at_most() -> None:
         Margin(cells=Table([coded(n, range(5), "abcde")]), shares=s, total=None, origin=n)
         for n, s in zip("xyz", shares, strict=True)
     ]
-    made = table.take(raked_choice(table, margins, 1000, rng))
+    made = table.take(raked_choice(table, np.ones(8000), margins, 1000, rng))
     for name, share in zip("xyz", shares, strict=True):
         assert np.abs(np.bincount(made[name].data, minlength=5) - 1000 * share).max() < 4
 
@@ -265,8 +260,12 @@ def test_effective_numbers_are_those_of_the_worst_combination(chain: FittedChain
     assert made.counted[0]["row"] in (1, 2)
     alone = source(chain, where="job == 'yes'")
     list(alone.generate(Seed(1), rows=500, n_jobs=1))
-    share = alone.counted[0]["satisfied"] / alone.counted[0]["candidates"]
-    slow = rejected(chain, "job == 'yes'").n_rows / 100_000
+    # the draws of job are restricted, so that every candidate counts
+    assert 0.5 < alone.counted[0]["effective"] / alone.counted[0]["candidates"] <= 1
+    drawn_only = source(chain, where="age >= 60")
+    list(drawn_only.generate(Seed(1), rows=500, n_jobs=1))
+    share = drawn_only.counted[0]["effective"] / drawn_only.counted[0]["candidates"]
+    slow = rejected(chain, "age >= 60").n_rows / 100_000
     assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / 1000) ** 0.5)
 
 
