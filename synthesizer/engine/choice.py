@@ -1,16 +1,16 @@
 """Choose among weighted candidates: in balance, and with wanted margins.
 
-A balanced choice gives two-way tables nearly their expected counts: every place of the result
-chooses again among its candidates, as the draws of a chain do (`models.kit.balance`). Margins use
+Whether a candidate is chosen is drawn in balance with all pairs of variables, as the draws of a
+chain are (`models.kit.balance`): two-way tables have nearly their expected counts. Margins use
 iterative proportional fitting (Deming and Stephan 1940) and balanced sampling by the cube method
 (Deville and Tillé 2004, Biometrika 91).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from synthesizer.data.errors import ModelError, Problems, listed
 from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.engine.drawing import allocate, combinations_of
+from synthesizer.models.kit.balance import Balance, Groups
 from synthesizer.models.kit.numerics import joined
 
 MAX_GROUPS, MIN_CELL_ROWS = 12, 6
 """Groups of a variable in a balanced table; mean number of rows in a cell of two variables."""
-PULL, SWEEPS, BATCHES = 300.0, 3, 300
-"""Strength of the pull towards expected counts, rounds over all places, and parts of a round."""
 MAX_CELLS = 20_000_000
 """Candidates times balanced tables, about; further tables are left out at random."""
 MAX_REPEATS, MAX_OFF_SHARE = 4, 0.001
@@ -68,18 +67,12 @@ def systematic(
     >>> systematic(shares, cells, np.array([2, 1]), np.random.default_rng(1)).tolist()
     [0, 1, 3]
     """
-    there, ends = _ends(shares, cell, counts)
-    points = np.arange(counts.sum()) + np.repeat(rng.random(len(counts)), counts)
-    return there[np.searchsorted(ends, points, side="right")]
-
-
-def _ends(shares: FloatArray, cell: IntArray, counts: IntArray) -> tuple[IntArray, FloatArray]:
-    """Return the positions with a chance, and the cumulated expected numbers of their draws."""
     there = np.flatnonzero((shares > 0) & (counts[cell] > 0))
     ends = np.cumsum(shares[there] * counts[cell[there]])
     last = np.flatnonzero(np.diff(cell[there], append=-1))
     ends[last] = np.cumsum(counts[cell[there[last]]])
-    return there, ends
+    points = np.arange(counts.sum()) + np.repeat(rng.random(len(counts)), counts)
+    return there[np.searchsorted(ends, points, side="right")]
 
 
 def balanced(
@@ -89,79 +82,39 @@ def balanced(
 
     As `systematic`, but the tables of all pairs of variables have nearly their expected counts.
     """
-    order = rng.permutation(len(cell))
-    order = order[np.argsort(cell[order], kind="stable")]
-    there, ends = _ends(shares[order], cell[order], counts)
-    starts, rows = np.append(0.0, ends[:-1]), order[there]
-    if not len(rows):
-        return rows
-    # a place may be taken by each candidate whose interval overlaps with its own
-    first = np.floor(starts + EPS).astype(np.int64)
-    n_places = np.maximum(np.ceil(ends - EPS).astype(np.int64) - first, 1)
-    entry = np.repeat(np.arange(len(rows)), n_places)
-    place = np.arange(len(entry)) - np.repeat(np.cumsum(n_places) - n_places - first, n_places)
-    inside = np.minimum(ends[entry], place + 1) - np.maximum(starts[entry], place)
-    begin = np.searchsorted(place, np.arange(counts.sum() + 1))
-    cells = _pair_cells(table.take_units(rows).unit_table, ends - starts, int(counts.sum()), rng)
-    chosen = _chosen_again(cells, ends - starts, entry, np.log(np.maximum(inside, EPS)), begin, rng)
-    return rows[chosen]
+    expected = shares * counts[cell]
+    whole = np.floor(expected + EPS).astype(np.int64)
+    chances = np.clip(expected - whole, 0.0, 1.0)
+    rest = counts - np.bincount(cell, whole, len(counts)).astype(np.int64)
+    first = systematic(chances / np.maximum(rest, 1)[cell], cell, rest, rng)
+    is_in = np.isin(np.arange(len(cell)), first).astype(np.int64)
+    some = np.flatnonzero(chances > EPS)
+    factors = [Groups(cell[some].astype(np.int32), len(counts))]
+    factors += _pairs(table.take_units(some).unit_table, expected[some], rng)
+    of_both = np.stack([1.0 - chances[some], chances[some]], axis=1).astype(np.float32)
+    balance = Balance.of(factors, of_both.mean(axis=0), np.arange(2)) if len(some) else None
+    if balance is not None:
+        is_in[some] = balance.balanced(of_both, is_in[some], slice(0, len(some)), rng)
+    # each cell keeps as many rows as it needs: rows that are in, then others by their chance
+    keys = rng.exponential(size=len(cell)) / np.maximum(chances, EPS)
+    order = np.lexsort((keys, -is_in, cell))
+    place = np.arange(len(cell)) - np.searchsorted(cell, cell)
+    whole[order] += place < rest[cell]
+    chosen = rng.permutation(np.repeat(np.arange(len(cell)), whole))
+    return chosen[np.argsort(cell[chosen], kind="stable")]
 
 
-def _pair_cells(
-    table: Table, expected: FloatArray, n_rows: int, rng: np.random.Generator
-) -> IntArray:
-    """Return the cell of each row in each table of two variables, numbered over all tables."""
-    most = int(np.clip((n_rows / MIN_CELL_ROWS) ** 0.5, 2, MAX_GROUPS))
+def _pairs(table: Table, expected: FloatArray, rng: np.random.Generator) -> Iterator[Groups]:
+    """Yield the cells of tables of one or two variables, some at random if they are too many."""
+    most = int(np.clip((expected.sum() / MIN_CELL_ROWS) ** 0.5, 2, MAX_GROUPS))
     groups = list[IntArray]()
     for column in table.columns:
         codes = combinations_of(Table([column]))
         groups.append(joined(np.bincount(codes, expected).astype(np.float64), most)[codes])
-    groups = [group for group in groups if group.any()]
-    pairs = list(combinations(range(len(groups)), 2)) or [(i, i) for i in range(len(groups))]
-    kept = rng.permutation(len(pairs))[: max(1, MAX_CELLS // len(expected))]
-    cells = np.zeros((len(expected), len(kept)), dtype=np.int64)
-    for j, (one, other) in enumerate(pairs[k] for k in kept):
-        cells[:, j] = (j * most + groups[one]) * most + groups[other]
-    return cells
-
-
-def _chosen_again(
-    cells: IntArray,
-    expected: FloatArray,
-    entry: IntArray,
-    logs: FloatArray,
-    begin: IntArray,
-    rng: np.random.Generator,
-) -> IntArray:
-    """Return the candidate that each place chooses: a Gibbs sampler, as in `models.kit.balance`.
-
-    ``entry`` are the candidates of each place, from ``begin`` on, and ``logs`` their log-shares.
-    """
-    n_tables = cells.shape[1]
-
-    def picked(scores: FloatArray, starts: IntArray) -> IntArray:
-        keys = scores + rng.gumbel(size=len(scores))
-        top = np.maximum.reduceat(keys, starts)
-        return np.flatnonzero(keys == np.repeat(top, np.diff(starts, append=len(keys))))
-
-    chosen = picked(logs, begin[:-1])
-    if not n_tables:
-        return entry[chosen]
-    size = int(cells.max()) + 1
-    mean = np.bincount(cells.ravel(), np.repeat(expected, n_tables), size)
-    pull = PULL / n_tables / np.maximum(mean, 1.0)
-    excess = np.bincount(cells[entry[chosen]].ravel(), minlength=size) - mean
-    places = len(begin) - 1
-    for _ in range(SWEEPS):
-        for part in np.array_split(rng.permutation(places), min(BATCHES, places)):
-            sizes = begin[part + 1] - begin[part]
-            starts = np.cumsum(sizes) - sizes
-            among = np.arange(sizes.sum()) + np.repeat(begin[part] - starts, sizes)
-            excess -= np.bincount(cells[entry[chosen[part]]].ravel(), minlength=size)
-            cost = (pull * (excess + 0.5))[cells[entry[among]]].sum(axis=1)
-            chosen[part] = among[picked(logs[among] - cost, starts)]
-            excess += np.bincount(cells[entry[chosen[part]]].ravel(), minlength=size)
-    return entry[chosen]
+    pairs = list(combinations_with_replacement([group for group in groups if group.any()], 2))
+    for k in rng.permutation(len(pairs))[: MAX_CELLS // max(len(expected), 1)]:
+        one, other = pairs[k]
+        yield Groups((one * most + other).astype(np.int32), most * most)
 
 
 def fitted_sums(

@@ -11,7 +11,7 @@ drawn, and candidates without the value leave. Candidates of small weight are re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 import numpy as np
@@ -43,15 +43,15 @@ from synthesizer.models.fixed import FittedConstant, FittedDerived
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory
 from synthesizer.models.step import FittedStep, forbidden_rows, rows_outside_rules
 
-MIN_EFFECTIVE, EFFECTIVE_PER_ROW, MARGIN_CANDIDATES = 30, 2, 8
-"""Effective candidates: fewest of a combination of given values; wanted for a row, and for a row of
-margins."""
-ENOUGH_EFFECTIVE = 8_000
-"""Effective candidates that suffice if they are as many as the rows."""
-MIN_CANDIDATES, FIRST_PER_EFFECTIVE = 100, 2
-"""Candidates of the first round: at least 100, and two for each wanted effective one."""
-MAX_PER_ROW, MIN_MOST, MAX_TRIED = 2_000, 204_800, 5_000_000
-"""Most candidates of a combination: 2,000 a row, between these limits; and most in all."""
+MIN_EFFECTIVE, ENOUGH_EFFECTIVE, MARGIN_CANDIDATES = 30, 4_000, 8
+"""Effective candidates of a combination: fewest; wanted, if they are as many as the rows, instead
+of two a row; and for each row of margins."""
+MIN_CANDIDATES, FIRST_PER_ROW = 100, 4
+"""Candidates of a combination in the first round: at least 100, and four a row."""
+MAX_PER_ROW, MIN_MOST, MAX_MOST, MAX_TRIED = 2_000, 204_800, 1_000_000, 5_000_000
+"""Most candidates of a combination: 2,000 a row, between two limits; and most in all."""
+MAX_CELL_ROWS = 4_000
+"""Rows of a combination that are chosen together; more rows are divided."""
 MAX_GROWTH = 50.0
 """Largest factor from one round to the next."""
 BLOCK_CANDIDATES = 50_000
@@ -288,28 +288,38 @@ class _Pattern:
 
     def _weighed(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return records chosen among weighted candidates, at first few a combination."""
-        rows_of, margins = split_strata(self.table, self.table.names), self._margins
+        margins, most_rows = self.drawing.chain.conditions.margins, MAX_CELL_ROWS
+        rows_of = [
+            part
+            for rows in split_strata(self.table, self.table.names)
+            for part in np.array_split(rows, 1 if margins else -(-len(rows) // most_rows))
+        ]
         counts, first = np.array([(len(rows), rows[0]) for rows in rows_of]).T
-        needed = np.maximum(np.minimum(EFFECTIVE_PER_ROW * counts, ENOUGH_EFFECTIVE), counts)
-        needed = MARGIN_CANDIDATES * counts if margins else needed
-        needed, least = (np.maximum(MIN_EFFECTIVE, n) for n in (needed, counts // MAX_REPEATS))
-        sizes = np.maximum(MIN_CANDIDATES, FIRST_PER_EFFECTIVE * needed)
-        most = np.maximum(sizes, np.clip(MAX_PER_ROW * counts, MIN_MOST, MAX_TRIED))
+        few = np.clip(2 * counts, MIN_EFFECTIVE, ENOUGH_EFFECTIVE)
+        needed = MARGIN_CANDIDATES * counts if margins else np.maximum(counts, few)
+        sizes = np.maximum(MIN_CANDIDATES, FIRST_PER_ROW * counts)
+        most = np.maximum(sizes, np.clip(MAX_PER_ROW * counts, MIN_MOST, MAX_MOST))
         effective, drawn, turn = np.zeros(len(counts)), 0, 0
         tables, order, todo = list[Table](), list[IntArray](), np.arange(len(counts))
         while len(todo):
             drawn, turn = drawn + int(sizes[todo].sum()), turn + 1
             is_last = (sizes >= most) | (drawn > MAX_TRIED)
-            for i, (cells, swarm) in enumerate(self._swarms(first, sizes, todo, turn)):
-                good = effective[cells] = swarm.effective
-                enough = np.where(is_last[cells], least[cells], needed[cells])
-                seed = self.seed.child(turn, i)
-                tables.append(swarm.chosen(counts[cells] * (good >= enough), margins, seed))
-                order += [rows_of[c] for c in cells[good >= enough]]
-            todo = todo[effective[todo] < np.where(is_last, least, needed)[todo]]
+            least = np.where(is_last, np.maximum(MIN_EFFECTIVE, counts // MAX_REPEATS), needed)
+            parts = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
+            tasks = (
+                delayed(_chosen)(self, *(x[c] for x in (first, counts, sizes, least)), seed)
+                for i, c in enumerate(parts)
+                for seed in [self.seed.child(turn, i)]
+            )
+            done = streamed(self.drawing.n_jobs, tasks, None)
+            for cells, (table, good) in zip(parts, done, strict=True):
+                effective[cells] = good
+                order += [rows_of[c] for c in cells[good >= least[cells]]]
+                tables.append(table)
+            todo = todo[effective[todo] < least[todo]]
             if is_last[todo].any():
                 lost = todo[is_last[todo]]
-                problems.append(self._too_few(first[lost], effective[lost], sizes[lost], least))
+                problems.append(self._too_few(first[lost], effective[lost], sizes[lost], counts))
                 return self.table, {"candidates": drawn}
             growth = np.clip(1.2 * needed[todo] / np.maximum(effective[todo], 1), 2.0, MAX_GROWTH)
             sizes[todo] = np.minimum(growth * sizes[todo], most[todo])
@@ -319,40 +329,17 @@ class _Pattern:
         result: Counts = {"candidates": drawn, "effective": lowest, "row": row}
         return stacked(tables).take_units(back), result
 
-    @property
-    def _margins(self) -> tuple[Margin, ...]:
-        return self.drawing.chain.conditions.margins
-
-    def _swarms(
-        self, first: IntArray, sizes: IntArray, todo: IntArray, turn: int
-    ) -> Iterator[tuple[IntArray, _Swarm]]:
-        """Yield combinations, several in one part, and their candidates."""
-        parts = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
-        pieces = [1 + int(sizes[cells].sum()) // (2 * BLOCK_CANDIDATES) for cells in parts]
-        tasks = (
-            delayed(_Swarm.of)(
-                self, self.table.take(first[cells]), -(-sizes[cells] // k),
-                self.seed.child(turn, i, piece),
-            )
-            for i, (cells, k) in enumerate(zip(parts, pieces, strict=True))
-            for piece in range(k)
-        )  # fmt: skip
-        done = streamed(self.drawing.n_jobs, tasks, None)
-        for cells, k in zip(parts, pieces, strict=True):
-            yield cells, _Swarm.joined([next(done) for _ in range(k)])
-
     def _too_few(
-        self, first: IntArray, effective: FloatArray, sizes: IntArray, least: IntArray
+        self, first: IntArray, effective: FloatArray, sizes: IntArray, counts: IntArray
     ) -> str:
         """Return the problem of combinations with too few effective candidates."""
         where, names = self.drawing.chain.conditions.where, self.table.names
         found = f"{effective.min():,.0f} of {sizes.max():,} candidates"
         if not names:
-            never = "" if where is None else self._never(where.parts)
-            text = "margins" if where is None else f"'{where.text}'"
+            text, never = ("margins", "") if where is None else (where.text, self._never(where))
             return (
-                f"where: {found} satisfy {text}, and {least.max():,} are needed{never}; relax it, "
-                "or ask for fewer rows"
+                f"where: {found} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
+                "relax it, or ask for fewer rows"
             )
         one = self.table.take(first[:1])
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
@@ -363,12 +350,34 @@ class _Pattern:
             f"{remedy if compared else ''}put these variables earlier in visit_sequence"
         )
 
-    def _never(self, parts: Sequence[Expression]) -> str:
+    def _never(self, where: Expression) -> str:
         """Return the parts of an expression that no candidate satisfies, in words."""
         start = self.drawing.chain.frame.started(100 * MIN_CANDIDATES)
         some = _drawn(self.drawing, 0, self.end, start, self.seed).unit_table
-        never = [f"'{part.text}'" for part in parts if not part.condition(some).any()]
+        never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
         return f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
+
+
+def _chosen(
+    pattern: _Pattern,
+    rows: IntArray,
+    counts: IntArray,
+    sizes: IntArray,
+    least: FloatArray,
+    seed: Seed,
+) -> tuple[Table, FloatArray]:
+    """Return ``counts`` records of each combination, and its effective number of candidates.
+
+    Combinations with fewer than ``least`` are left out. ``rows`` are wanted records with each.
+    """
+    swarm = _Swarm.of(pattern, pattern.table.take(rows), sizes, seed)
+    effective, shares, rng = swarm.effective, swarm.shares, seed.generator("choose")
+    wanted, margins = counts * (effective >= least), pattern.drawing.chain.conditions.margins
+    if margins and wanted.any():
+        chosen = raked_choice(swarm.table.unit_table, shares, margins, int(counts[0]), rng)
+    else:
+        chosen = balanced(swarm.table, shares, swarm.cell, wanted, rng)
+    return swarm.table.take_units(chosen), effective
 
 
 @dataclass(eq=False)
@@ -415,38 +424,13 @@ class _Swarm:
             first = table.unit_table
             same = [equal_cells(first[column.name], column) for column in columns]
             held = [*same, *(part.condition(first) for part in stop.parts)]
-            start, swarm.table = stop.at + 1, table
-            swarm._keep(np.flatnonzero(np.all([swarm.weights > -np.inf, *held], axis=0)))
+            start = stop.at + 1
+            kept = np.flatnonzero(np.all([swarm.weights > -np.inf, *held], axis=0))
+            swarm.table, swarm.cell = table.take_units(kept), swarm.cell[kept]
+            swarm.weights, swarm.ancestors = swarm.weights[kept], swarm.ancestors[kept]
             if not len(swarm.cell):
                 break
         return swarm
-
-    @classmethod
-    def joined(cls, swarms: Sequence[_Swarm]) -> _Swarm:
-        """Return the candidates of swarms of the same combinations."""
-        some = [swarm for swarm in swarms if len(swarm.cell)] or swarms[:1]
-        if len(some) == 1:
-            return some[0]
-        starts = np.cumsum([0, *(1 + int(swarm.ancestors.max()) for swarm in some[:-1])])
-        swarm = replace(
-            some[0],
-            table=stacked([one.table for one in some]),
-            cell=np.concatenate([one.cell for one in some]),
-            weights=np.concatenate([one.weights for one in some]),
-            ancestors=np.concatenate([o.ancestors + s for o, s in zip(some, starts, strict=True)]),
-        )
-        swarm._keep(np.argsort(swarm.cell, kind="stable"))
-        return swarm
-
-    def chosen(self, counts: IntArray, margins: Sequence[Margin], seed: Seed) -> Table:
-        """Return ``counts`` records of each combination, chosen in balance."""
-        rng = seed.generator("choose")
-        if margins and counts.any():
-            first, rows = self.table.unit_table, int(counts.sum())
-            chosen = raked_choice(first, self.shares, margins, rows, rng)
-        else:
-            chosen = balanced(self.table, self.shares, self.cell, counts, rng)
-        return self.table.take_units(chosen)
 
     @property
     def shares(self) -> FloatArray:
@@ -468,13 +452,6 @@ class _Swarm:
         of_first = np.bincount(self.ancestors, shares)
         squares = np.bincount(self.cell, shares * of_first[self.ancestors], self.n_cells)
         return np.divide(1.0, squares, out=np.zeros(len(squares)), where=squares > 0)
-
-    def _keep(self, rows: IntArray) -> None:
-        """Keep the candidates at some positions."""
-        if len(rows) == len(self.cell) and (rows[1:] > rows[:-1]).all():
-            return
-        self.table, self.cell = self.table.take_units(rows), self.cell[rows]
-        self.weights, self.ancestors = self.weights[rows], self.ancestors[rows]
 
     def _resample(self, rng: np.random.Generator) -> None:
         """Resample combinations whose weights are worth less than half of their candidates."""
