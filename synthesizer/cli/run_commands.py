@@ -276,8 +276,7 @@ def generate(
             listener=listener, given=given, where=where, margins=margins or (),
         )  # fmt: skip
     if not quiet:
-        is_fitted = loaded.path is not None
-        print_notes(replay_notes(loaded.seed) if is_fitted else loaded.origin["notes"])
+        print_notes(replay_notes(loaded.seed) if loaded.path else loaded.origin["notes"])
         say_written(*paths)
         key = "" if loaded.seed.random_key is None else "; it contains the random key"
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")

@@ -105,11 +105,14 @@ def balanced(
 
 
 def _pairs(table: Table, expected: FloatArray, rng: np.random.Generator) -> Iterator[Groups]:
-    """Yield the cells of tables of one or two variables, some at random if they are too many."""
+    """Yield the cells of tables of one or two variables, some at random if they are too many.
+
+    The expected number of a row counts as a variable, so that rare choices stay rare.
+    """
     most = int(np.clip((expected.sum() / MIN_CELL_ROWS) ** 0.5, 2, MAX_GROUPS))
     groups = list[IntArray]()
-    for column in table.columns:
-        codes = combinations_of(Table([column]))
+    ranks = np.unique(expected, return_inverse=True)[1]
+    for codes in (ranks, *(combinations_of(Table([column])) for column in table.columns)):
         groups.append(joined(np.bincount(codes, expected).astype(np.float64), most)[codes])
     pairs = list(combinations_with_replacement([group for group in groups if group.any()], 2))
     for k in rng.permutation(len(pairs))[: MAX_CELLS // max(len(expected), 1)]:

@@ -136,9 +136,16 @@ def read_conditions(
 
 
 def _raw(source: AnyTable, name: str) -> RawTable:
-    """Return a table as read; ``name`` is that of a frame in messages."""
+    """Return a table as read; ``name`` is that of a frame in messages.
+
+    Numbers of a frame have 12 digits: 0.1 + 0.2 is 0.3.
+    """
     if isinstance(source, str | Path):
         return read_path(source, min_rows=1)
+    if isinstance(source, pd.DataFrame):
+        source = source.copy()
+        for column in source.select_dtypes("float"):
+            source[column] = source[column].map("{:.12g}".format).astype(float)
     return replace(from_frame(source, min_rows=1), origin=name)
 
 

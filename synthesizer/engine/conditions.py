@@ -411,7 +411,7 @@ class _Swarm:
             swarm._resample(seed.generator("resample", stop.at))
             table, step = _drawn(drawing, start, stop.at, swarm.table, seed), drawing.steps[stop.at]
             columns, made = [wanted[name].take(swarm.cell) for name in stop.given], None
-            if stop.given == [step.variable.name]:
+            if stop.given == [step.variable.name] and table.n_rows == len(swarm.cell):
                 more = _log_weights(chain, step, table, columns[0], weighs=weighs)
                 made = None if more is None else (columns[0], more)
             elif not stop.given:
