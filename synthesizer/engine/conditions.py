@@ -10,6 +10,7 @@ drawn, and candidates without the value leave. Candidates of small weight are re
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Self
@@ -52,6 +53,8 @@ MAX_PER_ROW, MIN_MOST, MAX_MOST, MAX_TRIED = 2_000, 204_800, 1_000_000, 5_000_00
 """Most candidates of a combination: 2,000 a row, between two limits; and most in all."""
 MAX_CELL_ROWS = 4_000
 """Rows of a combination that are chosen together; more rows are divided."""
+USUAL_ROWS = 1_000
+"""Records whose numbers are compared with given ones."""
 MAX_GROWTH = 50.0
 """Largest factor from one round to the next."""
 BLOCK_CANDIDATES = 50_000
@@ -176,6 +179,7 @@ class ConditionedChain(FittedChain):
             If too few candidates satisfy a condition.
         """
         self.counted.clear()
+        self._warn_of_far_numbers(request.seed)
         rows, n_jobs = request.rows or self.n_units, request.n_jobs
         for d in range(request.first, request.first + request.m):
             seed = request.seed.child("conditions", d)
@@ -187,6 +191,24 @@ class ConditionedChain(FittedChain):
             if request.progress is not None:
                 request.progress(self.count_blocks(1, rows))
             yield table
+
+    def _warn_of_far_numbers(self, seed: Seed) -> None:
+        """Warn of given numbers beyond those that the model draws by more than their range."""
+        given = self.conditions.given
+        names = [c.name for c in given.table.columns if not c.is_coded] if given else []
+        if given is None or not names:
+            return
+        block, seed = (0, 0, 0, USUAL_ROWS), seed.child("usual")
+        usual = draw_block(self.steps_of(0), self.rules, self.forbids, seed, block, self.frame)
+        for name in names:
+            of_usual, column = usual.unit_table[name], given.table[name]
+            drawn = of_usual.data[of_usual.is_observed]
+            numbers = column.data[given.filled[name] & column.is_observed]
+            if len(drawn):
+                off = np.maximum(drawn.min() - numbers, numbers - drawn.max())
+                if far := int((off > np.ptp(drawn)).sum()):
+                    words = f"given: column {name!r}: {far} of {len(numbers)} numbers are far from"
+                    warnings.warn(f"{words} those that the model draws; check them", stacklevel=3)
 
 
 def under(source: Source, conditions: Conditions | None) -> Source:

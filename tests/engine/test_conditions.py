@@ -244,6 +244,13 @@ def test_fitted_sums_have_the_totals_of_a_slow_fit() -> None:
     assert impossible[1] > 0.4
 
 
+def test_numbers_far_from_all_others_are_counted(chain: FittedChain) -> None:
+    given = pd.DataFrame({"age": [30, 300, 400, None], "sex": ["f", "m", None, "m"]})
+    with pytest.warns(UserWarning, match="column 'age': 2 of 3 numbers are far") as warned:
+        list(source(chain, given=given.head(2).iloc[[0, 1, 1]]).generate(Seed(1), n_jobs=1))
+    assert not any(str(int(n)) in str(w.message) for w in warned for n in (30, 300))
+
+
 def test_a_saved_chain_draws_as_the_fitted_one(chain: FittedChain) -> None:
     other, given = replace(chain, frame=RowFrame()), pd.DataFrame({"region": list("NESW")})
     one, two = (source(c, given=given) for c in (chain, other))
