@@ -17,8 +17,8 @@ from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_me
 from synthesizer.data.expressions import Expression
 from synthesizer.data.sources import RawTable, from_frame, read_path
 from synthesizer.data.table import BoolArray, Column, Kind, Schema, Table
+from synthesizer.engine.candidate_choice import Margin
 from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain
-from synthesizer.engine.choice import Margin
 from synthesizer.engine.conditions import Conditions, Given, positions
 from synthesizer.engine.drawing import combinations_of
 from synthesizer.models.fixed import Derived, FittedDerived

@@ -24,14 +24,14 @@ from synthesizer.data.panel.arrangement import RowFrame
 from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
-from synthesizer.engine.chain import FittedChain, streamed
-from synthesizer.engine.choice import (
+from synthesizer.engine.candidate_choice import (
     MAX_REPEATS,
     Margin,
     balanced,
     raked_choice,
     systematic,
 )
+from synthesizer.engine.chain import FittedChain, streamed
 from synthesizer.engine.drawing import (
     combinations_of,
     draw_block,
@@ -341,7 +341,9 @@ class _Pattern:
             todo = todo[effective[todo] < least[todo]]
             if is_last[todo].any():
                 lost = todo[is_last[todo]]
-                problems.append(self._too_few(first[lost], effective[lost], sizes[lost], counts))
+                problems.append(
+                    self._too_few(*(x[lost] for x in (first, effective, sizes, counts)))
+                )
                 return self.table, {"candidates": drawn}
             growth = np.clip(1.2 * needed[todo] / np.maximum(effective[todo], 1), 2.0, MAX_GROWTH)
             sizes[todo] = np.minimum(growth * sizes[todo], most[todo])
@@ -368,7 +370,8 @@ class _Pattern:
         remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
             f"given: data rows {first_numbers(np.unique(self.rows[first]))} ({listed(names)}): "
-            f"{found} count for their values, and {MIN_EFFECTIVE} are needed; "
+            f"{found} count for their values, and {max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)} "
+            "are needed; "
             f"{remedy if compared else ''}put these variables earlier in visit_sequence"
         )
 

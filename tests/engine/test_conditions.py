@@ -18,8 +18,14 @@ from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.values import single_value
+from synthesizer.engine.candidate_choice import (
+    Margin,
+    balanced,
+    fitted_sums,
+    raked_choice,
+    systematic,
+)
 from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.choice import Margin, balanced, fitted_sums, raked_choice, systematic
 from synthesizer.engine.condition_tables import Drawable, read_conditions
 from synthesizer.engine.conditions import ConditionedChain, under
 from synthesizer.engine.registry import Registry

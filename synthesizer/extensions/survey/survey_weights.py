@@ -34,8 +34,8 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Schema, Table, Variable
+from synthesizer.engine.candidate_choice import fitted_sums
 from synthesizer.engine.chain import Finisher
-from synthesizer.engine.choice import fitted_sums
 from synthesizer.models.fixed import FittedDerived
 from synthesizer.models.step import FittedStep
 
