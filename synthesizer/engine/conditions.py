@@ -365,13 +365,12 @@ class _Pattern:
                 f"where: {found} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
                 "relax it, or ask for fewer rows"
             )
-        one = self.table.take(first[:1])
+        one, least = self.table.take(first[:1]), max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
         remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
             f"given: data rows {first_numbers(np.unique(self.rows[first]))} ({listed(names)}): "
-            f"{found} count for their values, and {max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)} "
-            "are needed; "
+            f"{found} count for their values, and {least:,} are needed; "
             f"{remedy if compared else ''}put these variables earlier in visit_sequence"
         )
 
