@@ -85,7 +85,8 @@ def check(
     with progress(quiet=quiet or json, ended=False) as listener:
         checked = check_files(
             original, synthetic, control, config=config,
-            overrides=content, only=only, seed=seed or 0, workers=workers or -1, out=out,
+            overrides=content, only=only, seed=seed or 0, out=out,
+            workers=-1 if workers is None else workers,
             overwrite=overwrite, listener=listener, problems=problems,
         )  # fmt: skip
     record = checked.record
