@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -46,11 +47,6 @@ def models_with(plugins: list[str] | None) -> Registry:
     from synthesizer.engine.registry import Registry
 
     return Registry.load().with_plugins(plugins or ())
-
-
-def all_cores(workers: int | None) -> int:
-    """Return the workers of joblib; all cores by default."""
-    return -1 if workers is None else workers
 
 
 def options_of(**options: Any) -> dict[str, Any]:
@@ -135,10 +131,7 @@ def settings_in(
     """
     from synthesizer.jobs.grid import parts_of
 
-    content: dict[str, Any] = {
-        key: {**value} if isinstance(value, Mapping) else value
-        for key, value in (named or {}).items()
-    }
+    content: dict[str, Any] = deepcopy(dict(named or {}))
     for text in texts or ():
         written = _SETTING.fullmatch(text)
         path = parts_of(written["key"]) if written else ()
@@ -160,13 +153,21 @@ def settings_in(
         inner = content
         for part in path[:-1]:
             inner = inner.get(part) if isinstance(inner, dict) else None
-        if isinstance(inner, dict) and isinstance(inner.get(path[-1]), str):
-            inner[path[-1]] = str(Path(inner[path[-1]]).expanduser().absolute())
+        if isinstance(inner, dict) and path[-1] in inner:
+            inner[path[-1]] = _absolute(inner[path[-1]])
     return content
 
 
+def _absolute(value: Any) -> Any:
+    """Return a path, or each of a list, as absolute; other values as they are."""
+    if isinstance(value, list):
+        return [_absolute(one) for one in value]
+    return str(Path(value).expanduser().absolute()) if isinstance(value, str) else value
+
+
 def _further_paths(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield keys of formats and extensions whose values are paths."""
+    """Yield keys whose values are lists of paths, and keys of formats and extensions."""
+    yield "conditions.margins"
     if isinstance(content.get("data"), dict):
         from synthesizer.data.formats import format_keys
 

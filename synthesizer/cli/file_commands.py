@@ -15,7 +15,6 @@ from synthesizer.cli.arguments import (
     Overwrite,
     Quiet,
     Text,
-    all_cores,
     name_in,
     names_in,
     number_in,
@@ -86,7 +85,8 @@ def check(
     with progress(quiet=quiet or json, ended=False) as listener:
         checked = check_files(
             original, synthetic, control, config=config,
-            overrides=content, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
+            overrides=content, only=only, seed=seed or 0, out=out,
+            workers=-1 if workers is None else workers,
             overwrite=overwrite, listener=listener, problems=problems,
         )  # fmt: skip
     record = checked.record

@@ -67,6 +67,11 @@ class Finisher:
         """Variables that it requires."""
         raise NotImplementedError
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """Variables of the chain that it changes, which conditions must not name."""
+        return frozenset()
+
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError if it does not fit a schema; for saved models."""
         raise NotImplementedError
@@ -271,7 +276,7 @@ class FittedChain(Source):
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:
         """See `Source.log_likelihoods`; empty for strata and panels; uses the first of m fits."""
-        if len(self.strata) > 1 or self.frame is not ROWS or not table.n_rows:
+        if len(self.strata) > 1 or self.frame != ROWS or not table.n_rows:
             return
         for step in self.strata[0].replicates[0]:
             name = step.variable.name

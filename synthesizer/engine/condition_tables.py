@@ -17,8 +17,9 @@ from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_me
 from synthesizer.data.expressions import Expression
 from synthesizer.data.sources import RawTable, from_frame, read_path
 from synthesizer.data.table import BoolArray, Column, Kind, Schema, Table
-from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.conditions import Conditions, Given, Margin, positions
+from synthesizer.engine.candidate_choice import Margin
+from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain
+from synthesizer.engine.conditions import Conditions, Given, positions
 from synthesizer.engine.drawing import combinations_of
 from synthesizer.models.fixed import Derived, FittedDerived
 
@@ -42,6 +43,8 @@ class Drawable:
     """Inputs of computed variables."""
     excluding: Mapping[str, bool]
     """Keys that exclude conditions, and whether the chain has them."""
+    finishers: tuple[Finisher, ...] = ()
+    """Changes to every dataset."""
 
     @classmethod
     def of_chain(cls, chain: FittedChain) -> Self:
@@ -50,7 +53,8 @@ class Drawable:
         derived = (step for step in steps if isinstance(step.value_model, FittedDerived))
         computed = {step.variable.name: step.predictors for step in derived}
         excluding = {"keep": chain.has_fixed_rows, "strata": len(chain.strata) > 1}
-        return cls(chain.schema, positions(chain, steps), computed, excluding)
+        where = positions(chain, steps)
+        return cls(chain.schema, where, computed, excluding, chain.finishers)
 
     @classmethod
     def of_spec(cls, spec: ChainSpec, schema: Schema) -> Self:
@@ -59,7 +63,16 @@ class Drawable:
         computed = {step.variable: step.predictors for step in derived}
         keeps = any(step.model.abilities.copies_rows for step in spec.steps)
         excluding = {"keep": keeps, "strata": bool(spec.strata)}
-        return cls(schema, (*spec.order, *spec.frame.derived), computed, excluding)
+        names = (*spec.order, *spec.frame.derived)
+        return cls(schema, names, computed, excluding, spec.finishers)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The variables that are changed after the draws, also those computed from them."""
+        names = frozenset[str]().union(*(one.changed for one in self.finishers))
+        for name, inputs in self.computed.items():
+            names |= {name} if names.intersection(inputs) else set()
+        return names
 
     @property
     def known(self) -> Schema:
@@ -111,6 +124,11 @@ def read_conditions(
             tables.append(_margin(_raw(table, f"frame {number}"), chain))
     made = replace(made, margins=tuple(tables))
     problems += _contradictions(made.margins)
+    if raked := sorted(made.names & chain.changed):
+        problems.append(
+            f"conditions: {listed(raked)} depends on weights that are raked after the draws; "
+            "remove the condition, or fit without totals of weights"
+        )
     if changed := sorted(made.names & {*after.numeric, *after.blank}):
         problems.append(f"conditions: {listed(changed)} is changed under 'after'; remove one")
     problems.settle(ConfigError)
@@ -118,9 +136,16 @@ def read_conditions(
 
 
 def _raw(source: AnyTable, name: str) -> RawTable:
-    """Return a table as read; ``name`` is that of a frame in messages."""
+    """Return a table as read; ``name`` is that of a frame in messages.
+
+    Numbers of a frame have 12 digits: 0.1 + 0.2 is 0.3.
+    """
     if isinstance(source, str | Path):
         return read_path(source, min_rows=1)
+    if isinstance(source, pd.DataFrame):
+        source = source.copy()
+        for column in source.select_dtypes("float"):
+            source[column] = source[column].map("{:.12g}".format).astype(float)
     return replace(from_frame(source, min_rows=1), origin=name)
 
 

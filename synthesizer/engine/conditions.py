@@ -1,16 +1,16 @@
 """Datasets under conditions: given cells, an expression that holds in every row, and margins.
 
-All of them draw candidates of the first variables of the chain, choose among them, and draw the
-remaining variables of the chosen ones. Given cells use sequential Monte Carlo: a given value is set
-and weighs its candidate by the likelihood of its step; candidates of small weight are replaced
-(Liu and Chen 1998, JASA 93; Doucet and Johansen 2009, A tutorial on particle filtering). If a step
-has no likelihood, the value is drawn, and candidates with another value weigh 0. Expressions use
-rejection. Margins use iterative proportional fitting (Deming and Stephan 1940) and balanced
-sampling by the cube method (Deville and Tillé 2004, Biometrika 91).
+All of them draw weighted candidates of the first variables of the chain, choose among them, and
+draw the remaining variables of the chosen ones. This is sequential Monte Carlo (Liu and Chen 1998,
+JASA 93; Doucet and Johansen 2009, A tutorial on particle filtering). A given value is set and
+weighs its candidate by the likelihood of its step. A part of an expression about one coded variable
+restricts its draws, and weighs by their probability. Where a step has neither, its variable is
+drawn, and candidates without the value leave. Candidates of small weight are replaced.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Self
@@ -20,17 +20,22 @@ from joblib import delayed
 
 from synthesizer.data.errors import ModelError, Problems, listed
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.arrangement import ROWS
+from synthesizer.data.panel.arrangement import RowFrame
 from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
-from synthesizer.engine.chain import FittedChain, parallel
+from synthesizer.engine.candidate_choice import (
+    MAX_REPEATS,
+    Margin,
+    balanced,
+    raked_choice,
+    systematic,
+)
+from synthesizer.engine.chain import FittedChain, streamed
 from synthesizer.engine.drawing import (
-    allocate,
     combinations_of,
     draw_block,
     limits_of,
-    row_blocks,
     split_strata,
     stacked,
 )
@@ -39,23 +44,23 @@ from synthesizer.models.fixed import FittedConstant, FittedDerived
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory
 from synthesizer.models.step import FittedStep, forbidden_rows, rows_outside_rules
 
-MIN_EFFECTIVE = 30
-"""Fewest effective candidates of a combination of given values."""
-MIN_CANDIDATES, CANDIDATES_PER_ROW, MAX_CANDIDATES = 100, 8, 204_800
-"""Candidates of a combination: at first at least 100, and 8 a wanted row; at last 204,800."""
+MIN_EFFECTIVE, ENOUGH_EFFECTIVE, MARGIN_CANDIDATES = 30, 4_000, 8
+"""Effective candidates of a combination: fewest; wanted, if they are as many as the rows, instead
+of two a row; and for each row of margins."""
+MIN_CANDIDATES, FIRST_PER_ROW = 100, 4
+"""Candidates of a combination in the first round: at least 100, and four a row."""
+MAX_PER_ROW, MIN_MOST, MAX_MOST, MAX_TRIED = 2_000, 204_800, 1_000_000, 5_000_000
+"""Most candidates of a combination: 2,000 a row, between two limits; and most in all."""
+MAX_CELL_ROWS = 4_000
+"""Rows of a combination that are chosen together; more rows are divided."""
+USUAL_ROWS = 1_000
+"""Records whose numbers are compared with given ones."""
+MAX_GROWTH = 50.0
+"""Largest factor from one round to the next."""
 BLOCK_CANDIDATES = 50_000
 """Candidates of one task, about."""
-MIN_TRIED, MAX_TRIED_PER_ROW, MAX_TRIED = 1_000, 2_000, 5_000_000
-"""Candidates of an expression: fewest of a round; most of a wanted row, and in all."""
-TRIED_AGAIN, MAX_BLOCKS = 1.2, 8
-"""Candidates over those expected to suffice, and blocks of a round."""
 LOG_IMPOSSIBLE = float(np.log(1e-12))
 """Log-probability up to which a value counts as impossible."""
-MAX_REPEATS, MAX_OFF_SHARE = 4, 0.001
-"""Most copies of a candidate; largest difference from a margin, as a share of the rows."""
-MAX_ROUNDS, MAX_GAP = 500, 1e-6
-"""Stopping rule of the proportional fitting: rounds, and largest gap in rows."""
-EPS = 1e-9
 
 Counts = dict[str, float]
 """Numbers of candidates of a dataset."""
@@ -82,28 +87,6 @@ class Given:
             yield np.flatnonzero(which.ravel() == number), chosen
 
 
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """Wanted counts or shares of combinations of values."""
-
-    cells: Table
-    """The combinations, one row each."""
-    shares: FloatArray
-    """Their shares, which sum to 1."""
-    total: float | None
-    """Sum of the counts; None of shares."""
-    origin: str
-    """Name of its table, for messages."""
-
-    def cell_of(self, table: Table) -> IntArray:
-        """Return the cell of each row, -1 for none, shape (n,)."""
-        n = self.cells.n_rows
-        which = combinations_of(Table.concatenate([self.cells, table.select(self.cells.names)]))
-        cell = np.full(which.max() + 1, -1)
-        cell[which[:n]] = np.arange(n)
-        return cell[which[n:]]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conditions:
     """Conditions that every row of a dataset satisfies."""
@@ -122,6 +105,10 @@ class Conditions:
         """Rows of a dataset by default; None: as in the data."""
         totals = [round(margin.total) for margin in self.margins if margin.total is not None]
         return self.given.table.n_rows if self.given is not None else next(iter(totals), None)
+
+    def patterns(self, rows: IntArray) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
+        """Yield positions in ``rows`` with the same given columns, and these columns."""
+        yield from [(np.arange(len(rows)), ())] if self.given is None else self.given.patterns(rows)
 
     @property
     def names(self) -> frozenset[str]:
@@ -192,6 +179,7 @@ class ConditionedChain(FittedChain):
             If too few candidates satisfy a condition.
         """
         self.counted.clear()
+        self._warn_of_far_numbers(request.seed)
         rows, n_jobs = request.rows or self.n_units, request.n_jobs
         for d in range(request.first, request.first + request.m):
             seed = request.seed.child("conditions", d)
@@ -203,6 +191,24 @@ class ConditionedChain(FittedChain):
             if request.progress is not None:
                 request.progress(self.count_blocks(1, rows))
             yield table
+
+    def _warn_of_far_numbers(self, seed: Seed) -> None:
+        """Warn of given numbers beyond those that the model draws by more than their range."""
+        given = self.conditions.given
+        names = [c.name for c in given.table.columns if not c.is_coded] if given else []
+        if given is None or not names:
+            return
+        block, seed = (0, 0, 0, USUAL_ROWS), seed.child("usual")
+        usual = draw_block(self.steps_of(0), self.rules, self.forbids, seed, block, self.frame)
+        for name in names:
+            of_usual, column = usual.unit_table[name], given.table[name]
+            drawn = of_usual.data[of_usual.is_observed]
+            numbers = column.data[given.filled[name] & column.is_observed]
+            if len(drawn):
+                off = np.maximum(drawn.min() - numbers, numbers - drawn.max())
+                if far := int((off > np.ptp(drawn)).sum()):
+                    words = f"given: column {name!r}: {far} of {len(numbers)} numbers are far from"
+                    warnings.warn(f"{words} those that the model draws; check them", stacklevel=3)
 
 
 def under(source: Source, conditions: Conditions | None) -> Source:
@@ -236,65 +242,13 @@ class _Drawing:
 
     def prefix(self, rows: int) -> tuple[Table, Counts]:
         """Return the chosen records with the first variables, up to the last condition."""
-        given, margins = self.chain.conditions.given, self.chain.conditions.margins
-        if given is not None:
-            return self._given(given, rows)
-        table, counts = self._satisfying(rows * (CANDIDATES_PER_ROW if margins else 1))
-        rng, first = self.seed.generator("margins"), table.unit_table
-        chosen = raked_choice(first, margins, rows, rng) if margins else np.arange(rows)
-        return table.take_units(chosen), counts
-
-    def _stops(self, names: Sequence[str] = ()) -> list[_Stop]:
-        """Return the steps with conditions in order; ``names`` have given values."""
-        at, conditions = positions(self.chain, self.steps), self.chain.conditions
-        stops = {at[name]: _Stop(at[name]) for one in conditions.margins for name in one.cells}
-        for name in names:
-            stops.setdefault(at[name], _Stop(at[name])).given.append(name)
-        for part in () if conditions.where is None else conditions.where.parts:
-            last = max((at[name] for name in part.names), default=0)
-            stops.setdefault(last, _Stop(last)).parts.append(part)
-        return [stops[position] for position in sorted(stops)]
-
-    def _satisfying(self, needed: int) -> tuple[Table, Counts]:
-        """Return ``needed`` or more candidates that satisfy the expression."""
-        where, block, accepted = self.chain.conditions.where, self.chain.frame.block, list[Table]()
-        most = needed if where is None else min(MAX_TRIED, MAX_TRIED_PER_ROW * needed)
-        n_accepted, tried, size = 0, 0, needed if where is None else max(MIN_TRIED, 2 * needed)
-        while n_accepted < needed:
-            # the largest share of candidates that is compatible with those drawn so far
-            share = (n_accepted + 3.0 + 3.0 * n_accepted**0.5) / max(tried, 1)
-            if where is not None and share * (most - tried) < needed - n_accepted:
-                raise ModelError(self._too_few(where, n_accepted, tried, needed))
-            size = min(size, most - tried, MAX_BLOCKS * block)
-            tasks = (
-                delayed(_accepted)(self, end - start, self.seed.child("where", tried, start))
-                for _, start, end in row_blocks([size], block)
-            )
-            accepted += [table for table in parallel(self.n_jobs, tasks, None) if table.n_units]
-            n_accepted, tried = sum(table.n_units for table in accepted), tried + size
-            again = TRIED_AGAIN * (needed - n_accepted) * tried
-            size = max(MIN_TRIED, int(again / n_accepted if n_accepted else 2 * tried))
-        return stacked(accepted), {"candidates": tried, "satisfied": n_accepted}
-
-    def _too_few(self, where: Expression, accepted: int, tried: int, needed: int) -> str:
-        """Return the problem of an expression that too few candidates satisfy."""
-        start, end = self.chain.frame.started(10 * MIN_TRIED), self._stops()[-1].at + 1
-        some = _drawn(self, 0, end, start, self.seed).unit_table
-        never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
-        words = f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
-        return (
-            f"where: {accepted:,} of {tried:,} candidates satisfy '{where.text}', and {needed:,} "
-            f"are needed{words}; relax it, or ask for fewer rows"
-        )
-
-    def _given(self, given: Given, rows: int) -> tuple[Table, Counts]:
-        """Return records with the given cells, in the order of the table."""
         wanted, problems = self.chain.conditions.rows_of(rows), Problems()
         made, order = list[tuple[int, Table, Counts]](), list[IntArray]()
-        for number, (chosen, names) in enumerate(given.patterns(wanted)):
-            table, seed = given.table.select(names), self.seed.child("pattern", number)
-            rows_of = wanted[chosen]
-            pattern = _Pattern(self, self._stops(names), table.take(rows_of), rows_of, seed)
+        for number, (chosen, names) in enumerate(self.chain.conditions.patterns(wanted)):
+            given, rows_of = self.chain.conditions.given, wanted[chosen]
+            table = Table((), rows) if given is None else given.table.select(names).take(rows_of)
+            seed = self.seed.child("pattern", number)
+            pattern = _Pattern(self, self._stops(names), table, rows_of, seed)
             made.append((pattern.end, *pattern.made(problems)))
             order.append(chosen)
         problems.settle(ModelError)
@@ -309,17 +263,28 @@ class _Drawing:
         total = {"candidates": sum(one["candidates"] for one in counts)}
         return stacked(tables).take_units(back), lowest | total
 
+    def _stops(self, names: Sequence[str]) -> list[_Stop]:
+        """Return the steps with conditions in order; ``names`` have given values."""
+        at, conditions = positions(self.chain, self.steps), self.chain.conditions
+        stops = {at[name]: _Stop(at[name]) for one in conditions.margins for name in one.cells}
+        for name in names:
+            stops.setdefault(at[name], _Stop(at[name])).given.append(name)
+        for part in () if conditions.where is None else conditions.where.parts:
+            last = max((at[name] for name in part.names), default=0)
+            stops.setdefault(last, _Stop(last)).parts.append(part)
+        return [stops[position] for position in sorted(stops)]
+
 
 @dataclass(frozen=True)
 class _Pattern:
-    """Wanted records with the same filled columns."""
+    """Wanted records with the same filled columns, which may be none."""
 
     drawing: _Drawing
     stops: Sequence[_Stop]
     table: Table
     """Their given values."""
     rows: IntArray
-    """Their rows in the given table, from 1."""
+    """Their rows in the given table, from 0."""
     seed: Seed
 
     @property
@@ -332,73 +297,110 @@ class _Pattern:
         given, steps = {stop.at for stop in self.stops if stop.given}, self.drawing.steps
         drawn = (steps[at].value_model for at in range(self.end) if at not in given)
         are_fixed = all(isinstance(model, FittedDerived | FittedConstant) for model in drawn)
-        if not are_fixed or self.drawing.chain.frame is not ROWS:
+        if not are_fixed or not isinstance(self.drawing.chain.frame, RowFrame):
             return self._weighed(problems)
         swarm = _Swarm.of(self, self.table, np.ones(len(self.rows), int), self.seed, weighs=False)
-        bad = np.isneginf(swarm.weights)
-        if bad.any():
+        bad = np.delete(self.rows, swarm.cell)
+        if len(bad):
             problems.append(
-                f"given: data rows {first_numbers(np.unique(self.rows[bad]))}: a rule, a "
+                f"given: data rows {first_numbers(np.unique(bad))}: a rule, a "
                 "structural zero or 'where' excludes their values; correct them"
             )
         return swarm.table, {"candidates": 0}
 
     def _weighed(self, problems: list[str]) -> tuple[Table, Counts]:
         """Return records chosen among weighted candidates, at first few a combination."""
-        rows_of = split_strata(self.table, self.table.names)
+        margins, most_rows = self.drawing.chain.conditions.margins, MAX_CELL_ROWS
+        rows_of = [
+            part
+            for rows in split_strata(self.table, self.table.names)
+            for part in np.array_split(rows, 1 if margins else -(-len(rows) // most_rows))
+        ]
         counts, first = np.array([(len(rows), rows[0]) for rows in rows_of]).T
-        sizes = np.maximum(MIN_CANDIDATES, CANDIDATES_PER_ROW * counts)
-        most, effective = np.maximum(MAX_CANDIDATES, sizes), np.zeros(len(counts))
+        few = np.clip(2 * counts, MIN_EFFECTIVE, ENOUGH_EFFECTIVE)
+        needed = MARGIN_CANDIDATES * counts if margins else np.maximum(counts, few)
+        sizes = np.maximum(MIN_CANDIDATES, FIRST_PER_ROW * counts)
+        most = np.maximum(sizes, np.clip(MAX_PER_ROW * counts, MIN_MOST, MAX_MOST))
+        effective, drawn, turn = np.zeros(len(counts)), 0, 0
         tables, order, todo = list[Table](), list[IntArray](), np.arange(len(counts))
-        drawn = turn = 0
         while len(todo):
             drawn, turn = drawn + int(sizes[todo].sum()), turn + 1
-            chunks = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
+            is_last = (sizes >= most) | (drawn > MAX_TRIED)
+            least = np.where(is_last, np.maximum(MIN_EFFECTIVE, counts // MAX_REPEATS), needed)
+            parts = np.array_split(todo, min(len(todo), 1 + sizes[todo].sum() // BLOCK_CANDIDATES))
             tasks = (
-                delayed(_chosen)(self, first[c], counts[c], sizes[c], self.seed.child(turn, i))
-                for i, c in enumerate(chunks)
+                delayed(_chosen)(self, *(x[c] for x in (first, counts, sizes, least)), seed)
+                for i, c in enumerate(parts)
+                for seed in [self.seed.child(turn, i)]
             )
-            done = parallel(self.drawing.n_jobs, tasks, None)
-            for cells, (table, good) in zip(chunks, done, strict=True):
+            done = streamed(self.drawing.n_jobs, tasks, None)
+            for cells, (table, good) in zip(parts, done, strict=True):
                 effective[cells] = good
-                order += [rows_of[c] for c in cells[good >= MIN_EFFECTIVE]]
+                order += [rows_of[c] for c in cells[good >= least[cells]]]
                 tables.append(table)
-            todo = todo[effective[todo] < MIN_EFFECTIVE]
-            lost = todo[(sizes[todo] >= most[todo]) | (drawn > MAX_TRIED)]
-            if len(lost):
-                problems.append(self._too_few(first[lost], effective[lost], int(sizes[lost].max())))
+            todo = todo[effective[todo] < least[todo]]
+            if is_last[todo].any():
+                lost = todo[is_last[todo]]
+                problems.append(
+                    self._too_few(*(x[lost] for x in (first, effective, sizes, counts)))
+                )
                 return self.table, {"candidates": drawn}
-            sizes[todo] = np.minimum(2 * sizes[todo], most[todo])
+            growth = np.clip(1.2 * needed[todo] / np.maximum(effective[todo], 1), 2.0, MAX_GROWTH)
+            sizes[todo] = np.minimum(growth * sizes[todo], most[todo])
         back = np.argsort(np.concatenate(order), kind="stable")
         worst = int(effective.argmin())
         lowest, row = round(float(effective[worst]), 1), int(self.rows[first[worst]]) + 1
         result: Counts = {"candidates": drawn, "effective": lowest, "row": row}
         return stacked(tables).take_units(back), result
 
-    def _too_few(self, first: IntArray, effective: FloatArray, most: int) -> str:
+    def _too_few(
+        self, first: IntArray, effective: FloatArray, sizes: IntArray, counts: IntArray
+    ) -> str:
         """Return the problem of combinations with too few effective candidates."""
-        one = self.table.take(first[:1])
+        where, names = self.drawing.chain.conditions.where, self.table.names
+        found = f"{effective.min():,.0f} of {sizes.max():,} candidates"
+        if not names:
+            text, never = ("margins", "") if where is None else (where.text, self._never(where))
+            return (
+                f"where: {found} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
+                "relax it, or ask for fewer rows"
+            )
+        one, least = self.table.take(first[:1]), max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
         remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
-            f"given: data rows {first_numbers(np.unique(self.rows[first]))} "
-            f"({listed(self.table.names)}): {effective.min():.0f} of {most:,} candidates count for "
-            f"their values, and {MIN_EFFECTIVE} are needed; {remedy if compared else ''}put these "
-            "variables earlier in visit_sequence"
+            f"given: data rows {first_numbers(np.unique(self.rows[first]))} ({listed(names)}): "
+            f"{found} count for their values, and {least:,} are needed; "
+            f"{remedy if compared else ''}put these variables earlier in visit_sequence"
         )
+
+    def _never(self, where: Expression) -> str:
+        """Return the parts of an expression that no candidate satisfies, in words."""
+        start = self.drawing.chain.frame.started(100 * MIN_CANDIDATES)
+        some = _drawn(self.drawing, 0, self.end, start, self.seed).unit_table
+        never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
+        return f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
 
 
 def _chosen(
-    pattern: _Pattern, rows: IntArray, counts: IntArray, sizes: IntArray, seed: Seed
+    pattern: _Pattern,
+    rows: IntArray,
+    counts: IntArray,
+    sizes: IntArray,
+    least: FloatArray,
+    seed: Seed,
 ) -> tuple[Table, FloatArray]:
     """Return ``counts`` records of each combination, and its effective number of candidates.
 
-    Combinations with too few are left out. ``rows`` are wanted records with each combination.
+    Combinations with fewer than ``least`` are left out. ``rows`` are wanted records with each.
     """
     swarm = _Swarm.of(pattern, pattern.table.take(rows), sizes, seed)
-    effective = swarm.effective
-    wanted = counts * (effective >= MIN_EFFECTIVE)
-    chosen = systematic(swarm.shares, swarm.cell, wanted, seed.generator("choose"))
+    effective, shares, rng = swarm.effective, swarm.shares, seed.generator("choose")
+    wanted, margins = counts * (effective >= least), pattern.drawing.chain.conditions.margins
+    if margins and wanted.any():
+        chosen = raked_choice(swarm.table.unit_table, shares, margins, int(counts[0]), rng)
+    else:
+        chosen = balanced(swarm.table, shares, swarm.cell, wanted, rng)
     return swarm.table.take_units(chosen), effective
 
 
@@ -407,8 +409,8 @@ class _Swarm:
     """Weighted candidates of several combinations of given values."""
 
     table: Table
-    sizes: IntArray
-    """Candidates of each combination."""
+    n_cells: int
+    """Number of combinations."""
     cell: IntArray
     """Combination of each candidate, rising, shape (n,)."""
     weights: FloatArray
@@ -422,76 +424,69 @@ class _Swarm:
     def of(
         cls, pattern: _Pattern, wanted: Table, sizes: IntArray, seed: Seed, *, weighs: bool = True
     ) -> Self:
-        """Draw ``sizes`` candidates of each wanted combination up to the last condition."""
+        """Draw ``sizes`` candidates of each wanted combination up to the last condition.
+
+        Candidates that do not satisfy it leave at once.
+        """
         drawing, start, cell = pattern.drawing, 0, np.repeat(np.arange(len(sizes)), sizes)
         n, chain = len(cell), drawing.chain
-        swarm = cls(chain.frame.started(n), sizes, cell, np.zeros(n), np.arange(n))
+        swarm = cls(chain.frame.started(n), len(sizes), cell, np.zeros(n), np.arange(n))
         for stop in pattern.stops:
             swarm._resample(seed.generator("resample", stop.at))
             table, step = _drawn(drawing, start, stop.at, swarm.table, seed), drawing.steps[stop.at]
-            columns, more = [wanted[name].take(cell) for name in stop.given], None
-            if stop.given == [step.variable.name]:
+            columns, made = [wanted[name].take(swarm.cell) for name in stop.given], None
+            if stop.given == [step.variable.name] and table.n_rows == len(swarm.cell):
                 more = _log_weights(chain, step, table, columns[0], weighs=weighs)
-                table = table if more is None else table.with_column(columns[0])
-            if more is None:
-                table, more = _drawn(drawing, stop.at, stop.at + 1, table, seed), np.zeros(n)
+                made = None if more is None else (columns[0], more)
+            elif not stop.given:
+                made = _inside(chain, step, table, stop.parts, seed.generator("inside", stop.at))
+            if made is None:
+                table = _drawn(drawing, stop.at, stop.at + 1, table, seed)
                 swarm.compared.update(f"{name} ({step.method})" for name in stop.given)
+            else:
+                table, swarm.weights = table.with_column(made[0]), swarm.weights + made[1]
             first = table.unit_table
             same = [equal_cells(first[column.name], column) for column in columns]
             held = [*same, *(part.condition(first) for part in stop.parts)]
-            more[~np.all(held, axis=0)] = -np.inf
-            start, swarm.table, swarm.weights = stop.at + 1, table, swarm.weights + more
+            start = stop.at + 1
+            kept = np.flatnonzero(np.all([swarm.weights > -np.inf, *held], axis=0))
+            swarm.table, swarm.cell = table.take_units(kept), swarm.cell[kept]
+            swarm.weights, swarm.ancestors = swarm.weights[kept], swarm.ancestors[kept]
+            if not len(swarm.cell):
+                break
         return swarm
 
     @property
     def shares(self) -> FloatArray:
-        """The weights, which sum to 1 in each combination with a possible candidate."""
-        top = np.full(len(self.sizes), -np.inf)
+        """The weights, which sum to 1 in each combination with a candidate."""
+        return np.asarray(np.exp(self.weights - self._log_sums[self.cell]))
+
+    @property
+    def _log_sums(self) -> FloatArray:
+        """The logarithm of the sum of weights of each combination."""
+        top = np.full(self.n_cells, -np.inf)
         np.maximum.at(top, self.cell, self.weights)
-        scaled = np.exp(self.weights - np.where(np.isfinite(top), top, 0.0)[self.cell])
-        total = np.bincount(self.cell, scaled, len(top))
-        return np.asarray(scaled / np.where(total > 0, total, 1.0)[self.cell])
+        sums = np.bincount(self.cell, np.exp(self.weights - top[self.cell]), self.n_cells)
+        return top + np.log(np.maximum(sums, 1.0))
 
     @property
     def effective(self) -> FloatArray:
         """The effective number of first candidates of each combination."""
-        shares = np.bincount(self.ancestors, self.shares, len(self.cell))
-        squares = np.bincount(self.cell, shares**2, len(self.sizes))
+        shares = self.shares
+        of_first = np.bincount(self.ancestors, shares)
+        squares = np.bincount(self.cell, shares * of_first[self.ancestors], self.n_cells)
         return np.divide(1.0, squares, out=np.zeros(len(squares)), where=squares > 0)
 
     def _resample(self, rng: np.random.Generator) -> None:
         """Resample combinations whose weights are worth less than half of their candidates."""
-        shares = self.shares
-        poor = np.bincount(self.cell, shares**2, len(self.sizes)) * self.sizes > 2.0
+        shares, sizes = self.shares, np.bincount(self.cell, minlength=self.n_cells)
+        poor = np.bincount(self.cell, shares**2, self.n_cells) * sizes > 2.0
         if poor.any():
-            chosen = np.arange(len(self.cell))
-            chosen[poor[self.cell]] = systematic(shares, self.cell, self.sizes * poor, rng)
+            log_means = (self._log_sums - np.log(np.maximum(sizes, 1)))[self.cell]
+            chosen, bad = np.arange(len(self.cell)), poor[self.cell]
+            chosen[bad] = systematic(shares, self.cell, sizes * poor, rng)
+            self.weights = np.where(bad, log_means, self.weights)
             self.table, self.ancestors = self.table.take_units(chosen), self.ancestors[chosen]
-            self.weights = np.where(poor[self.cell], 0.0, self.weights)
-
-
-def systematic(
-    shares: FloatArray, cell: IntArray, counts: IntArray, rng: np.random.Generator
-) -> IntArray:
-    """Return ``counts`` positions of each cell, drawn in proportion to shares that sum to 1.
-
-    ``cell`` is the cell of each position, rising; a cell with a count needs positive shares.
-
-    Examples
-    --------
-    >>> cells, shares = np.array([0, 0, 1, 1]), np.array([0.5, 0.5, 0.0, 1.0])
-    >>> systematic(shares, cells, np.array([2, 1]), np.random.default_rng(1)).tolist()
-    [0, 1, 3]
-    """
-    there = np.flatnonzero((shares > 0) & (counts[cell] > 0))
-    kinds, of_cell = np.unique(cell[there], return_inverse=True)
-    wanted = counts[kinds]
-    target = np.repeat(np.arange(len(kinds)), wanted)
-    within = np.arange(len(target)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
-    points = target + (within + rng.random(len(kinds))[target]) / wanted[target]
-    chosen = np.searchsorted(np.cumsum(shares[there]), points, side="right")
-    starts = np.searchsorted(of_cell, np.arange(len(kinds) + 1))
-    return there[np.clip(chosen, starts[target], starts[target + 1] - 1)]
 
 
 def _log_weights(
@@ -529,22 +524,40 @@ def _log_weights(
     return out
 
 
+def _inside(
+    chain: FittedChain,
+    step: FittedStep,
+    table: Table,
+    parts: Sequence[Expression],
+    rng: np.random.Generator,
+) -> tuple[Column, FloatArray] | None:
+    """Return draws inside expressions about the variable alone, and their log-probabilities.
+
+    None if the expressions name other variables, a rule or a structural zero restricts the
+    variable, or the model has no probabilities of codes.
+    """
+    variable, limits = step.variable, (*chain.rules, *chain.forbids)
+    alone = [part for part in parts if part.names == {variable.name}]
+    if not alone or not isinstance(chain.frame, RowFrame):
+        return None
+    if any(one.variable == variable.name for one in limits):
+        return None
+    chances = step.chances(table.select(step.predictors))
+    if chances is None:
+        return None
+    codes = Table([Column(variable, np.arange(variable.n_codes, dtype=np.int32))])
+    shares = chances.shares * np.all([part.condition(codes) for part in alone], axis=0)
+    total = shares.sum(axis=1, dtype=np.float64)
+    logs = np.log(np.maximum(total, np.exp(LOG_IMPOSSIBLE)))
+    shares[total <= 0] = 1.0
+    drawn = chances.with_shares(shares).drawn(np.ones(1, dtype=np.float32), rng)
+    return Column(variable, drawn), np.where(logs > LOG_IMPOSSIBLE, logs, -np.inf)
+
+
 def _drawn(drawing: _Drawing, start: int, end: int, table: Table, seed: Seed) -> Table:
     """Return a table with the variables of some steps drawn."""
     chain, steps, block = drawing.chain, drawing.steps[start:end], (0, 0, 0, table.n_units)
     return draw_block(steps, chain.rules, chain.forbids, seed, block, chain.frame, table)
-
-
-def _accepted(drawing: _Drawing, n: int, seed: Seed) -> Table:
-    """Return those of n candidates that satisfy the expression, after the last of its steps."""
-    table, start = drawing.chain.frame.started(n), 0
-    for stop in drawing._stops():
-        table, start = _drawn(drawing, start, stop.at + 1, table, seed), stop.at + 1
-        for part in stop.parts:
-            table = table.take_units(np.flatnonzero(part.condition(table.unit_table)))
-        if not table.n_units:
-            break
-    return table
 
 
 def positions(chain: FittedChain, steps: Sequence[FittedStep]) -> dict[str, int]:
@@ -559,91 +572,3 @@ def equal_cells(one: Column, other: Column) -> BoolArray:
     """Return which rows of two columns of one variable have the same value, shape (n,)."""
     same = np.isclose(one.data, other.data, rtol=1e-12, atol=0.0, equal_nan=True)
     return np.asarray(same & (one.missing_state() == other.missing_state()))
-
-
-def raked_choice(
-    table: Table, margins: Sequence[Margin], rows: int, rng: np.random.Generator
-) -> IntArray:
-    """Return positions of ``rows`` candidates with the wanted margins.
-
-    Candidates with the same cells of all margins have equal weights, those of proportional fitting.
-    Counts of such groups are rounded by the cube method, which keeps the margins.
-
-    Raises
-    ------
-    ModelError
-        If a cell has no candidates, or too few.
-    """
-    cells = np.stack([margin.cell_of(table) for margin in margins], axis=1)
-    inside = np.flatnonzero((cells >= 0).all(axis=1))
-    groups, of_group = np.unique(cells[inside], axis=0, return_inverse=True)
-    counts = np.bincount(of_group.ravel(), minlength=len(groups))
-    wanted = [np.array(allocate(rows, margin.shares.tolist()), dtype=float) for margin in margins]
-    empty = [np.setdiff1d(np.flatnonzero(w), has) for w, has in zip(wanted, groups.T, strict=True)]
-    words = "no candidate has the values of data rows"
-    Problems(
-        f"{margin.origin}: {words} {first_numbers(some)}; join cells, or write 0"
-        for margin, some in zip(margins, empty, strict=True)
-        if len(some)
-    ).settle(ModelError)
-    expected = _raked(counts, groups, wanted)
-    sums = [groups[:, k] == np.arange(len(w))[:, None] for k, w in enumerate(wanted)]
-    member = np.concatenate(sums).astype(float)
-    off = float(np.abs(member @ expected - np.concatenate(wanted)).max())
-    worst = int((expected / counts).argmax())
-    if off > max(1.0, MAX_OFF_SHARE * rows) or expected[worst] > MAX_REPEATS * counts[worst]:
-        named = zip(margins, groups[worst] + 1, strict=True)
-        at = [f"{margin.origin}: data row {row}" for margin, row in named]
-        raise ModelError(
-            f"margins: too few candidates: {counts[worst]:,} for {expected[worst]:,.0f} rows "
-            f"({listed(at)}), and sums differ by {off:,.0f}; join rare cells, or correct them"
-        )
-    chosen = _rounded(expected, member, rng).astype(np.int64)
-    order = rng.permutation(len(inside))
-    order = order[np.argsort(of_group.ravel()[order], kind="stable")]
-    members = np.split(inside[order], np.cumsum(counts)[:-1])
-    copies = [np.resize(rows, n) for rows, n in zip(members, chosen, strict=True)]
-    return rng.permutation(np.concatenate(copies))
-
-
-def _raked(counts: IntArray, groups: IntArray, wanted: Sequence[FloatArray]) -> FloatArray:
-    """Return expected numbers of groups with the wanted margins, by proportional fitting."""
-    expected = counts * (wanted[0].sum() / counts.sum())
-    for _ in range(MAX_ROUNDS):
-        gap = 0.0
-        for k, target in enumerate(wanted):
-            sums = np.bincount(groups[:, k], expected, len(target))
-            gap = max(gap, float(np.abs(sums - target).max()))
-            ratio = np.divide(target, sums, out=np.zeros(len(target)), where=sums > 0)
-            expected = expected * ratio[groups[:, k]]
-        if gap < MAX_GAP:
-            break
-    return np.asarray(expected)
-
-
-def _rounded(expected: FloatArray, member: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return whole numbers with these expectations that keep sums, shape (groups,).
-
-    ``member``, shape (sums, groups), contains the groups of each sum. The cube method: random
-    steps inside the null space of the sums until numbers are whole. Sums are given up from the
-    last one on if no step keeps all of them.
-    """
-    whole = np.floor(expected + EPS)
-    rest = np.clip(expected - whole, 0.0, 1.0)
-    open_ = np.flatnonzero((rest > EPS) & (rest < 1 - EPS))
-    n_sums = len(member)
-    while len(open_):
-        part = open_[: n_sums + 1]
-        step = np.linalg.svd(member[:n_sums, part])[2][-1] if n_sums else np.ones(1)
-        if n_sums and np.abs(member[:n_sums, part] @ step).max() > EPS:
-            n_sums -= 1
-            continue
-        step[np.abs(step) < EPS] = 0.0
-        moves = np.flatnonzero(step)
-        at, size = rest[part[moves]], step[moves]
-        up = np.where(size > 0, (1 - at) / size, -at / size).min()
-        down = np.where(size > 0, at / size, (at - 1) / size).min()
-        far = up if rng.random() < down / (up + down) else -down
-        rest[part[moves]] = at + far * size
-        open_ = open_[(rest[open_] > EPS) & (rest[open_] < 1 - EPS)]
-    return np.asarray(whole + np.round(rest))

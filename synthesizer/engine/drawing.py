@@ -26,6 +26,8 @@ from synthesizer.models.step import (
     rows_outside_rules,
 )
 
+SAME_DIGITS = 12
+"""Decimals of the mantissa of equal numbers."""
 MAX_MASKED_CODES = 2_000
 """Variables with more codes have no mask of allowed codes."""
 
@@ -40,10 +42,16 @@ def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
 
 
 def combinations_of(table: Table) -> IntArray:
-    """Return the number of the combination of values in each row, shape (n,)."""
+    """Return the number of the combination of values in each row, shape (n,).
+
+    Numbers that differ by rounding errors, such as 0.3 and 0.1 + 0.2, are the same.
+    """
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column in table.columns:
         value = np.nan_to_num(np.asarray(column.data, dtype=np.float64), nan=-np.inf)
+        if not column.is_coded:
+            mantissa, exponent = np.frexp(value)
+            value = np.ldexp(np.round(mantissa, SAME_DIGITS), exponent)
         state = column.missing_state().astype(np.int64)
         key = np.unique(value, return_inverse=True)[1] * (state.max(initial=0) + 1) + state
         codes = np.unique(codes * (key.max(initial=0) + 1) + key, return_inverse=True)[1]

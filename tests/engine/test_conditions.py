@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,21 @@ from scipy.stats import chi2_contingency
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.arrangement import RowFrame
 from synthesizer.data.panel.panel_table import as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.values import single_value
-from synthesizer.engine.chain import ChainSpec, FittedChain
-from synthesizer.engine.condition_tables import Drawable, read_conditions
-from synthesizer.engine.conditions import (
-    ConditionedChain,
+from synthesizer.engine.candidate_choice import (
     Margin,
+    balanced,
+    fitted_sums,
     raked_choice,
     systematic,
-    under,
 )
+from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.condition_tables import Drawable, read_conditions
+from synthesizer.engine.conditions import ConditionedChain, under
 from synthesizer.engine.registry import Registry
 from synthesizer.models.fixed import Constant, Derived
 from synthesizer.models.step import Forbid, Rule, Step
@@ -180,7 +183,7 @@ def test_three_margins_are_off_by_a_few_rows_at_most() -> None:
         Margin(cells=Table([coded(n, range(5), "abcde")]), shares=s, total=None, origin=n)
         for n, s in zip("xyz", shares, strict=True)
     ]
-    made = table.take(raked_choice(table, margins, 1000, rng))
+    made = table.take(raked_choice(table, np.ones(8000), margins, 1000, rng))
     for name, share in zip("xyz", shares, strict=True):
         assert np.abs(np.bincount(made[name].data, minlength=5) - 1000 * share).max() < 4
 
@@ -193,6 +196,83 @@ def test_systematic_draws_have_the_wanted_shares() -> None:
         assert (cell[chosen] == [0, 1, 1, 1]).all()
         counts += np.bincount(chosen, minlength=5)
     assert counts / 2000 == pytest.approx([0.2, 0.8, 0.0, 1.5, 1.5], abs=0.05)
+
+
+def test_a_balanced_choice_keeps_pairs_of_variables_and_its_shares() -> None:
+    rng, n = np.random.default_rng(4), 2400
+    codes = rng.integers(0, 4, (3, n))
+    table = Table([coded(name, code, "abcd") for name, code in zip("xyz", codes, strict=True)])
+    cell = np.sort(rng.integers(0, 2, n))
+    shares = rng.exponential(size=n) * (1 + codes[0])
+    shares /= np.bincount(cell, shares)[cell]
+    counts = np.array([100, 300])
+    expected, pair = shares * counts[cell], 4 * codes[0] + codes[1]
+    off = {systematic: 0.0, balanced: 0.0}
+    often = np.zeros(n)
+    for _ in range(200):
+        for draw in off:
+            plain = draw is systematic
+            rows = draw(shares, cell, counts, rng) if plain else balanced(
+                table, shares, cell, counts, rng
+            )  # fmt: skip
+            assert np.bincount(cell[rows]).tolist() == counts.tolist()
+            difference = np.bincount(pair[rows], minlength=16) - np.bincount(pair, expected)
+            off[draw] += float((difference**2).sum()) / 200
+        often += np.bincount(rows, minlength=n) / 200
+    assert off[balanced] < 0.5 * off[systematic]
+    # a candidate is chosen as often as its share says
+    groups = np.digitize(expected, np.quantile(expected, [0.2, 0.4, 0.6, 0.8]))
+    sums = [np.bincount(groups, values) for values in (often, expected)]
+    assert sums[0] == pytest.approx(sums[1], abs=0.015 * counts.sum())
+
+
+def test_few_candidates_are_chosen_without_balance() -> None:
+    table = Table([coded("x", [0, 1, 0], "ab")])
+    shares, cell = np.array([1.0, 0.25, 0.75]), np.array([0, 1, 1])
+    rng = np.random.default_rng(1)
+    chosen = np.concatenate([balanced(table, shares, cell, np.array([2, 4]), rng) for _ in "12"])
+    assert np.bincount(chosen).tolist() == [4, 2, 6]
+    assert not len(balanced(table.take(cell > 1), shares[:0], cell[:0], np.zeros(2, int), rng))
+
+
+def test_fitted_sums_have_the_totals_of_a_slow_fit() -> None:
+    rng = np.random.default_rng(3)
+    start, totals = rng.random((3, 4)), [np.array([3.0, 5.0, 2.0]), np.array([1.0, 2.0, 3.0, 4.0])]
+    slow = start.copy()
+    for _ in range(200):
+        slow *= (totals[0] / slow.sum(axis=1))[:, None]
+        slow *= totals[1] / slow.sum(axis=0)
+    fast, distance = fitted_sums(start.ravel(), np.indices((3, 4)).reshape(2, -1), totals, 200, 0)
+    assert fast == pytest.approx(slow.ravel())
+    assert distance < 1e-12
+    impossible = fitted_sums(np.eye(2).ravel(), np.indices((2, 2)).reshape(2, -1),
+                             [np.array([1.0, 2.0]), np.array([2.0, 1.0])], 50, 1e-9)  # fmt: skip
+    assert impossible[1] > 0.4
+
+
+def test_numbers_far_from_all_others_are_counted(chain: FittedChain) -> None:
+    given = pd.DataFrame({"age": [30, 300, 400, None], "sex": ["f", "m", None, "m"]})
+    with pytest.warns(UserWarning, match="column 'age': 2 of 3 numbers are far") as warned:
+        list(source(chain, given=given.head(2).iloc[[0, 1, 1]]).generate(Seed(1), n_jobs=1))
+    assert not any(str(int(n)) in str(w.message) for w in warned for n in (30, 300))
+
+
+def test_a_saved_chain_draws_as_the_fitted_one(chain: FittedChain) -> None:
+    other, given = replace(chain, frame=RowFrame()), pd.DataFrame({"region": list("NESW")})
+    one, two = (source(c, given=given) for c in (chain, other))
+    assert_same(*(next(made.generate(Seed(1), rows=40, n_jobs=1)) for made in (one, two)))
+    assert two.counted == [{"candidates": 0}]
+
+
+def test_rounding_errors_are_no_other_numbers(chain: FittedChain) -> None:
+    table = Table([numeric("dose", [0.1, 0.3], decimals=1)])
+    data = Table([numeric("dose", [0.1 + 0.2, 0.1, 0.2], decimals=1)])
+    assert Margin(table, np.ones(2) / 2, None, "m").cell_of(data).tolist() == [1, 0, -1]
+    drawable = Drawable(table.schema, ("dose",), {}, {})
+    made = read_conditions(drawable, pd.DataFrame({"dose": [0.1 + 0.2]}), None, (), After())
+    assert made is not None
+    assert made.persons(data).tolist() == [1]
+    assert (drawn(chain, 5, given=pd.DataFrame({"age": [30.0, None]}))["age"].data[::2] == 30).all()
 
 
 def test_rows_are_in_the_order_of_the_table_with_all_patterns(chain: FittedChain) -> None:
@@ -265,8 +345,12 @@ def test_effective_numbers_are_those_of_the_worst_combination(chain: FittedChain
     assert made.counted[0]["row"] in (1, 2)
     alone = source(chain, where="job == 'yes'")
     list(alone.generate(Seed(1), rows=500, n_jobs=1))
-    share = alone.counted[0]["satisfied"] / alone.counted[0]["candidates"]
-    slow = rejected(chain, "job == 'yes'").n_rows / 100_000
+    # the draws of job are restricted, so that every candidate counts
+    assert 0.5 < alone.counted[0]["effective"] / alone.counted[0]["candidates"] <= 1
+    drawn_only = source(chain, where="age >= 60")
+    list(drawn_only.generate(Seed(1), rows=500, n_jobs=1))
+    share = drawn_only.counted[0]["effective"] / drawn_only.counted[0]["candidates"]
+    slow = rejected(chain, "age >= 60").n_rows / 100_000
     assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / 1000) ** 0.5)
 
 

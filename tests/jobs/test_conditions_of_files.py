@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from synthesizer import Synthesizer, run
+from synthesizer.cli.arguments import settings_in
 from synthesizer.cli.commands import app
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ConfigError, ModelError, Problems
 
 WHERE = "sex == 'f' and age >= 60"
 
@@ -101,3 +102,8 @@ def test_problems_come_before_any_draw(
         run({**config, "output": {"directory": str(tmp_path / "no")}})
     assert len(error.value.problems) == 2
     assert not (tmp_path / "no").exists()
+
+
+def test_paths_of_margins_are_absolute_on_the_command_line() -> None:
+    made = settings_in(["conditions.margins=[a.csv, /b.csv]", "m=2"], Problems())
+    assert made == {"conditions": {"margins": [str(Path("a.csv").absolute()), "/b.csv"]}, "m": 2}

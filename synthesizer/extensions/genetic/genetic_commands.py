@@ -12,7 +12,6 @@ from synthesizer.cli.arguments import (
     Overwrite,
     Quiet,
     Text,
-    all_cores,
     name_in,
     names_in,
     number_in,
@@ -86,7 +85,8 @@ def refine(
             original, synthetic, keys=names["keys"] or (), target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else names["codes"] or (), config=config, out=out,
             record=record, overwrite=overwrite, seed=seed or 0, random_key=options.get("random_key"),  # noqa: E501
-            workers=all_cores(workers), listener=listener, **options.get("genetic", {}),
+            workers=-1 if workers is None else workers,
+            listener=listener, **options.get("genetic", {}),
         )  # fmt: skip
     if not quiet:
         show_refined(outcome, record)

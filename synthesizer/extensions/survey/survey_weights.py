@@ -34,6 +34,7 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Schema, Table, Variable
+from synthesizer.engine.candidate_choice import fitted_sums
 from synthesizer.engine.chain import Finisher
 from synthesizer.models.fixed import FittedDerived
 from synthesizer.models.step import FittedStep
@@ -74,6 +75,11 @@ class Raking(Finisher):
     def needs(self) -> frozenset[str]:
         """The weight."""
         return frozenset((self.variable,))
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The weight."""
+        return self.needs
 
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError unless weight and totals are those of a schema; for files."""
@@ -168,19 +174,8 @@ def raked_cells(
     >>> raked_cells(np.ones(4), cells, totals).tolist()
     [2.0, 2.0, 3.0, 3.0]
     """
-    raked = sums.astype(np.float64)
-    for _ in range(MAX_ROUNDS):
-        furthest = 0.0
-        for codes, wanted in zip(cells, totals, strict=True):
-            there = np.bincount(codes, weights=raked, minlength=len(wanted))
-            off = np.abs(there - wanted) / np.where(wanted > 0, wanted, 1)
-            furthest = max(furthest, float(off.max()))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                factors = np.where(there > 0, wanted / there, 0.0)
-            raked *= factors[codes]
-        if furthest <= TOTALS_TOLERANCE:
-            return raked
-    return None
+    raked, distance = fitted_sums(sums, cells, totals, MAX_ROUNDS, TOTALS_TOLERANCE)
+    return raked if distance <= TOTALS_TOLERANCE else None
 
 
 def rounded_cells(

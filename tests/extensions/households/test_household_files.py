@@ -267,3 +267,27 @@ def test_other_extensions_that_need_single_rows_are_refused(tmp_path, key, secti
     result = call("plan", path)
     assert result.exit_code == 2
     assert f"household: cannot be used with {key}" in " ".join(result.output.split())
+
+
+def test_conditions_are_on_households_and_their_heads() -> None:
+    fit = Synthesizer(
+        seed=1,
+        random_key="none",
+        workers=1,
+        household={"id": "hhid", "head": "relation == 1"},
+        variables={"hhsize": {"public": True}},
+    ).fit(household_frame(300))
+    frames = [
+        fit.generate(rows=40, **options)[0]
+        for options in (
+            {"where": "age >= 60 and region == 'n'"},
+            {"given": pd.DataFrame({"hhsize": [3], "sex": [1]})},
+            {"margins": [pd.DataFrame({"region": list("nesw"), "count": [4, 8, 12, 16]})]},
+        )
+    ]
+    heads = [frame.groupby("hhid").first() for frame in frames]
+    assert [len(head) for head in heads] == [40, 40, 40]
+    assert ((heads[0]["age"] >= 60) & (heads[0]["region"] == "n")).all()
+    assert (frames[1].groupby("hhid").size() == 3).all()
+    assert (heads[1]["sex"] == 1).all()
+    assert heads[2]["region"].value_counts().to_dict() == {"w": 16, "s": 12, "e": 8, "n": 4}

@@ -1,9 +1,11 @@
 """Weights of a survey: samples drawn anew by a design, and raking to totals, by slow code."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from synthesizer.data.errors import RuleError
+from synthesizer import Synthesizer
+from synthesizer.data.errors import ConfigError, RuleError
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.extensions.survey.survey_weights import (
     Margin,
@@ -210,3 +212,16 @@ def test_cells_without_weight_stay_so():
     raked = raked_cells(np.array([0.0, 2.0]), np.array([[0, 0]]), [np.array([6.0])])
     assert raked is not None
     assert raked.tolist() == [0.0, 6.0]
+
+
+def test_raked_weights_and_what_is_computed_from_them_have_no_conditions():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "weight": rng.integers(1, 9, 200)})
+    frame["double"] = 2 * frame["weight"]
+    weights = {"variable": "weight", "totals": {"sex": {"f": 500, "m": 400}}}
+    double = {"double": {"derived": "2 * weight"}}
+    fit = Synthesizer(seed=1, random_key="none", workers=1, weights=weights, variables=double)
+    fit.fit(frame)
+    for name in ("weight", "double"):
+        with pytest.raises(ConfigError, match=f"{name} depends on weights that are raked"):
+            fit.generate(where=f"{name} > 4", rows=20)
