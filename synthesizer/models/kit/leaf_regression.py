@@ -45,7 +45,7 @@ MAX_EVIDENCE_ROWS = 2_000
 """Rows that the ridges, and the start of the coefficients, are learnt from."""
 CHUNK_CELLS = 2**17
 """Rows times classes of one chunk, which stays in the processor's cache."""
-TOLERANCE_STANDARD_ERRORS = 0.06
+TOLERANCE_STANDARD_ERRORS = 0.05
 """Root mean square of the gradient, in standard errors, at which the search stops."""
 
 
