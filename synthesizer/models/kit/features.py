@@ -31,7 +31,7 @@ from synthesizer.data.table import (
 from synthesizer.data.values import finite_number
 from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
 from synthesizer.models.kit.kernels import Float32Array
-from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton
+from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton, product
 from synthesizer.models.kit.predictors import consecutive
 
 MIN_LEVEL_ROWS = 20
@@ -217,6 +217,14 @@ def _learnt(column: Column, most: int | None) -> Levels | Number:
 
 
 @once_a_column
+def filled(column: Column, term: Levels | Number) -> Float32Array:
+    """Return the columns of a predictor, not centred, shape (n, n_columns)."""
+    out = np.zeros((len(column), term.n_columns), dtype=np.float32)
+    term.fill(column, out)
+    return out
+
+
+@once_a_column
 def measured(column: Column, term: Number) -> tuple[list[Float32Array], npt.NDArray[np.int32]]:
     """Return the moments of n rows, each of shape (n,), and the number of their indicator.
 
@@ -281,7 +289,7 @@ class Features:
                 width += size
         raw = cls(terms, np.zeros(width, dtype=np.float32), tuple(products))
         matrix = raw.matrix(predictors)
-        means = matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
+        means = product(np.full(len(matrix), 1 / max(len(matrix), 1), dtype=np.float32), matrix)
         means[0] = 0.0
         matrix -= means
         return cls(terms, means, raw.products), matrix
@@ -320,7 +328,7 @@ class Features:
         out = np.zeros((predictors.n_rows, self.n_columns), dtype=np.float32)
         out[:, 0] = 1.0
         for term, columns in self._columns:
-            term.fill(predictors[term.name], out[:, columns])
+            out[:, columns] = filled(predictors[term.name], term)
         first, second = self._factors
         if len(first):
             out[:, -len(first) :] = out[:, first] * out[:, second]

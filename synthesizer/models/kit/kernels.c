@@ -229,12 +229,8 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
         waiting[n_waiting++] = sides[0];
         waiting[n_waiting++] = sides[1];
     }
-    free(waiting);
-    free(moved);
-    free(spare);
-    free(d.scratch);
-    free(d.left);
-    free(d.order);
+    free(waiting), free(moved), free(spare);
+    free(d.scratch), free(d.left), free(d.order);
     return n_nodes;
 }
 
@@ -265,17 +261,22 @@ static inline float exponential(float x)
 WIDE void softmax(float *scores, const float *offsets, int64_t n, int32_t n_classes,
              const int64_t *classes, float *observed, float *sums)
 {
-    for (int64_t i = 0; i < n; i++) {
-        float *row = scores + i * n_classes, top, sum = 0.0f;
-        if (offsets)
-            for (int32_t k = 0; k < n_classes; k++) row[k] += offsets[i * n_classes + k];
-        top = row[0];
-        for (int32_t k = 1; k < n_classes; k++) top = row[k] > top ? row[k] : top;
-        if (classes) observed[i] = row[classes[i]] - top;
-        for (int32_t k = 0; k < n_classes; k++) row[k] = exponential(row[k] - top);
-        for (int32_t k = 0; k < n_classes; k++) sum += row[k];
-        for (int32_t k = 0; k < n_classes; k++) row[k] /= sum;
-        if (classes) sums[i] = sum;
+    for (int64_t i = 0; i < n; i += 16) { /* sums of several rows do not wait */
+        const int64_t n_rows = n - i < 16 ? n - i : 16, n_cells = n_rows * n_classes;
+        float *rows = scores + i * n_classes, *row[16], top[16], sum[16] = {0.0f};
+        for (int64_t c = 0; offsets && c < n_cells; c++) rows[c] += offsets[i * n_classes + c];
+        for (int j = 0; j < 16; j++) row[j] = rows + (j < n_rows) * j * n_classes, top[j] = row[j][0];
+        for (int32_t k = 1; k < n_classes; k++)
+            for (int j = 0; j < 16; j++) top[j] = row[j][k] > top[j] ? row[j][k] : top[j];
+        for (int j = 0; j < n_rows; j++)
+            for (int32_t k = 0; k < n_classes; k++) row[j][k] -= top[j];
+        for (int j = 0; classes && j < n_rows; j++) observed[i + j] = row[j][classes[i + j]];
+        for (int64_t c = 0; c < n_cells; c++) rows[c] = exponential(rows[c]);
+        for (int32_t k = 0; k < n_classes; k++)
+            for (int j = 0; j < 16; j++) sum[j] += row[j][k];
+        for (int j = 0; j < n_rows; j++)
+            for (int32_t k = 0; k < n_classes; k++) row[j][k] /= sum[j];
+        if (classes) memcpy(sums + i, sum, n_rows * sizeof(float));
     }
 }
 

@@ -13,7 +13,7 @@ columns. `Features.matrix` times the coefficients gives the same numbers, slowly
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -27,6 +27,7 @@ from synthesizer.models.kit.features import (
     Features,
     Levels,
     Number,
+    filled,
     measured,
     multiplied_columns,
 )
@@ -44,10 +45,14 @@ MAX_EVIDENCE_ROWS = 2_000
 """Rows that the ridges, and the start of the coefficients, are learnt from."""
 CHUNK_CELLS = 2**17
 """Rows times classes of one chunk, which stays in the processor's cache."""
-SCALES = 0.15, 3.0
-"""Range of the scales of coefficients in the search."""
-TOLERANCE_STANDARD_ERRORS = 0.06
+TOLERANCE_STANDARD_ERRORS = 0.05
 """Root mean square of the gradient, in standard errors, at which the search stops."""
+
+
+Loss = tuple[float, FloatArray]
+"""Negative log-likelihood and its gradient."""
+Visit = Callable[[slice, Float32Array, Float32Array], None]
+"""Receives rows, the probabilities of their classes, and their expected moments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,39 +106,35 @@ class RegressionData:
         first = self
         if n_rows > MAX_EVIDENCE_ROWS:
             first = self.take(np.sort(rng.choice(n_rows, MAX_EVIDENCE_ROWS, replace=False)))
-        spread, scores = first._at_start()
-        gram = first._gram()
-        ridges = first._first_ridges(gram, spread, scores)
         start = np.zeros((width, self.moments.shape[1]))
+        loss, spread, gram = first._curvature(start)
+        ridges = first._first_ridges(gram, spread, loss[1])
         factors = first._factors(gram, spread, ridges)
-        coefficients = first._solve(start, factors, ridges, iterations=8)
+        coefficients = first._solve(start, loss, factors, ridges, iterations=8)
         ridges = first._ridges_by_evidence(coefficients, factors, ridges)
-        gram = gram if first is self else self._gram()
+        loss, _, gram = self._curvature(coefficients)
         factors = self._factors(gram, spread, ridges)
-        return self._solve(coefficients, factors, ridges, iterations=10).astype(np.float32)
+        return self._solve(coefficients, loss, factors, ridges, iterations=10).astype(np.float32)
 
-    def _gram(self) -> FloatArray:
-        """Return X'X, shape (q, q)."""
-        out = np.zeros((self.matrix.shape[1],) * 2)
-        for rows in self._chunks():
-            out += self.matrix[rows].T @ self._weighted(rows)
-        return out
+    def _curvature(self, point: FloatArray) -> tuple[Loss, FloatArray, FloatArray]:
+        """Return the loss, the mean variance of each moment, (r,), and X'WX, (q, q).
 
-    def _at_start(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean variance of each moment given the offsets, and the score, (q, r)."""
-        variance = np.zeros(self.moments.shape[1])
-        expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
-        for rows, mean, variances in self._expected(np.zeros_like(expected)):
-            variance += variances.sum(axis=0, dtype=np.float64)
-            expected += self._weighted(rows).T @ mean
-        return np.maximum(variance / len(self.matrix), 1e-4), self._observed - expected
+        W is the mean variance of the moments in each row, over that of all rows.
+        """
+        spread = np.zeros(self.moments.shape[1])
+        gram = np.zeros((self.matrix.shape[1],) * 2)
 
-    def _expected(self, point: FloatArray) -> Iterator[tuple[slice, Float32Array, Float32Array]]:
-        """Yield rows, and the mean and variance of their moments at some coefficients, (n, r)."""
-        for rows in self._chunks():
-            probabilities, _ = self._probabilities(rows, point.astype(np.float32))
-            mean = probabilities @ self.moments
-            yield rows, mean, probabilities @ self.moments**2 - mean**2
+        def add(rows: slice, probabilities: Float32Array, mean: Float32Array) -> None:
+            squares = mean if self._is_plain else probabilities @ self.moments**2
+            variance = np.maximum(squares - mean**2, 0)
+            spread[:] += variance.sum(axis=0, dtype=np.float64)
+            weights = variance.mean(axis=1) * (1 if self.weights is None else self.weights[rows])
+            scaled = self.matrix[rows] * np.sqrt(weights)[:, None]
+            gram[:] += scaled.T @ scaled
+
+        loss = self._loss(point, add)
+        spread = np.maximum(spread / len(self.matrix), 1e-4)
+        return loss, spread, gram / spread.mean()
 
     @cached_property
     def _observed(self) -> FloatArray:
@@ -169,7 +170,7 @@ class RegressionData:
         """Return a ridge for each predictor and moment, shape (g, r), by the method of moments.
 
         If coefficients have variance t^2, the expected sum of squared scores is
-        v trace(G) + t^2 v^2 trace(G^2), where v is the variance of the moment and G is X'X.
+        v trace(G) + t^2 v^2 trace(G^2), where v is the variance of the moment and G is X'WX.
         """
         ridges = np.empty((len(self.groups), len(spread)))
         for g, columns in enumerate(self.groups):
@@ -195,7 +196,7 @@ class RegressionData:
     def _factors(
         self, gram: FloatArray, spread: FloatArray, ridges: FloatArray
     ) -> list[FloatArray]:
-        """Return the Cholesky factors of v X'X + ridge for each moment; one if they share it."""
+        """Return the Cholesky factors of v X'WX + ridge for each moment; one if they share it."""
         penalty = self._penalty(ridges)
         sizes = [float(spread.mean())] if self.shared else spread.tolist()
         floor = 1e-9 * np.trace(gram) / len(gram) + 1e-9
@@ -209,6 +210,7 @@ class RegressionData:
     def _solve(
         self,
         start: FloatArray,
+        loss: Loss,
         factors: Sequence[FloatArray],
         ridges: FloatArray,
         *,
@@ -216,50 +218,45 @@ class RegressionData:
     ) -> FloatArray:
         """Maximise the penalised likelihood; return the coefficients, shape (q, r).
 
-        L-BFGS runs in coordinates whitened by the Cholesky factor of v X'X + ridge for each moment
-        (after the bound of Boehning 1992), where the curvature is close to the identity. A shared
-        ridge has one factor for all moments, and coefficients scaled by their curvature.
+        ``loss`` is that at the start. L-BFGS runs in coordinates whitened by the Cholesky factor of
+        v X'WX + ridge for each moment (`_curvature`; after the bound of Boehning 1992), where the
+        curvature is close to the identity. A shared ridge has one factor for all moments.
         """
         penalty = self._penalty(ridges)
-        scale = self._scale(start, factors[0], penalty) if len(factors) == 1 else np.ones(())
 
         def coefficients(point: FloatArray) -> FloatArray:
-            return _divided(factors, point.reshape(start.shape), transposed=True) / scale
+            return _divided(factors, point.reshape(start.shape), transposed=True)
 
-        def objective(point: FloatArray) -> tuple[float, FloatArray]:
-            values = coefficients(point)
-            loss, gradient = self._loss(values.astype(np.float32))
+        def penalised(values: FloatArray, loss: Loss) -> Loss:
             pull = penalty * values
-            loss += 0.5 * float((pull * values).sum())
-            return loss, _divided(factors, (gradient + pull) / scale, transposed=False).ravel()
+            gradient = _divided(factors, loss[1] + pull, transposed=False)
+            return loss[0] + 0.5 * float((pull * values).sum()), gradient.ravel()
 
-        whitened = [factor.T @ part for factor, part in _by_factor(factors, start * scale)]
+        def objective(point: FloatArray) -> Loss:
+            values = coefficients(point)
+            return penalised(values, self._loss(values))
+
+        whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
         point = quasi_newton(
             objective,
             np.column_stack(whitened).ravel(),
+            penalised(start, loss),
             tolerance=TOLERANCE_STANDARD_ERRORS,
             iterations=iterations,
         )
         return coefficients(point)
 
-    def _scale(
-        self, coefficients: FloatArray, factor: FloatArray, penalty: FloatArray
-    ) -> FloatArray:
-        """Return the root of each curvature over that of the mean variance, shape (q, r)."""
-        curvature = penalty.copy()
-        for rows, _, variance in self._expected(coefficients):
-            curvature += (self._weighted(rows) * self.matrix[rows]).T @ variance
-        ratio = curvature / (factor**2).sum(axis=1)[:, None]
-        return np.asarray(np.clip(np.sqrt(ratio), *SCALES))
-
-    def _loss(self, coefficients: Float32Array) -> tuple[float, FloatArray]:
-        """Return the negative log-likelihood and its gradient, shape (q, r)."""
+    def _loss(self, point: FloatArray, visit: Visit | None = None) -> Loss:
+        """Return the negative log-likelihood and its gradient, (q, r), at some coefficients."""
+        coefficients = point.astype(np.float32)
         loss = 0.0
         gradient = -self._observed
         for rows in self._chunks():
             probabilities, logs = self._probabilities(rows, coefficients)
             expected = probabilities if self._is_plain else probabilities @ self.moments
             gradient += self._weighted(rows).T @ expected
+            if visit is not None:
+                visit(rows, probabilities, expected)
             loss -= float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
         return loss, gradient
 
@@ -358,7 +355,7 @@ class CodedTerm:
     def of_levels(cls, term: Levels) -> Self:
         """Return the columns of every level."""
         codes = np.arange(len(term.indicator_of), dtype=np.int32)
-        return cls(_filled(term, Column(_variable(term.name, Kind.CATEGORICAL), codes)))
+        return cls(filled(Column(_variable(term.name, Kind.CATEGORICAL), codes), term))
 
     @classmethod
     def of_number(cls, term: Number) -> Self | None:
@@ -373,7 +370,7 @@ class CodedTerm:
         values = np.append(np.arange(low, high + 1), np.full(term.n_missing, np.nan))
         states = np.maximum(np.arange(len(values)) - (high - low), 0).astype(np.int8)
         variable = _variable(term.name, Kind.NUMERIC, term.n_missing)
-        return cls(_filled(term, Column(variable, values, states)), low, high)
+        return cls(filled(Column(variable, values, states), term), low, high)
 
     @property
     def parts(self) -> list[TermPart]:
@@ -597,12 +594,6 @@ def _entries(
     if any(entry.table.size > MAX_CELLS for entry in entries):
         return None
     return tuple(entry for entry in entries if entry.table.any())
-
-
-def _filled(term: Levels | Number, column: Column) -> Float32Array:
-    out = np.zeros((len(column), term.n_columns), dtype=np.float32)
-    term.fill(column, out)
-    return out
 
 
 def _variable(name: str, kind: Kind, n_missing: int = 0) -> Variable:

@@ -85,6 +85,7 @@ FIRST_STEP = 0.5
 def quasi_newton(
     objective: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
+    at_start: tuple[float, FloatArray],
     *,
     tolerance: float,
     iterations: int,
@@ -92,9 +93,10 @@ def quasi_newton(
     """Minimise a convex function whose Hessian is near the identity, by L-BFGS.
 
     It stops when the root mean square of the gradient falls below ``tolerance``. ``objective``
-    returns value and gradient, shape (p,). Source: Nocedal (1980), Mathematics of Computation 35.
+    returns value and gradient, shape (p,); ``at_start`` are those of the start. Source: Nocedal
+    (1980), Mathematics of Computation 35.
     """
-    point, (value, gradient) = start, objective(start)
+    point, (value, gradient) = start, at_start
     pairs: list[tuple[FloatArray, FloatArray, float]] = []
     for _ in range(iterations):
         if float(gradient @ gradient) <= tolerance**2 * len(gradient):

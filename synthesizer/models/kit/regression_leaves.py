@@ -543,12 +543,14 @@ def _borrowed_rows(counts: FloatArray, totals: FloatArray, above: FloatArray) ->
     times the number itself, a prior for few rows. The children of a split of noise borrow most.
     ``counts`` has shape (parents, 2, K), ``above`` are left-one-out probabilities of the parents.
     """
+    parents, _, classes = at = counts.nonzero()
+    starts = np.searchsorted(parents, np.arange(len(counts)))
+    rows = np.array(BORROWED_ROWS)[:, None]
+    lent = np.maximum(counts[at] - 1.0, 0.0) + rows * above[parents, classes]
+    scores = np.add.reduceat(counts[at] * np.log(np.maximum(lent, MIN_P)), starts, axis=1)
     others = np.maximum(totals - 1.0, 0.0)
-    scores = np.empty((len(counts), len(BORROWED_ROWS)))
-    for k, rows in enumerate(BORROWED_ROWS):
-        lent = np.maximum(_lent(counts, others, above, np.full((len(counts), 1), rows)), MIN_P)
-        scores[:, k] = np.log(rows) + (counts * np.log(lent)).sum(axis=(1, 2))
-    return np.asarray(np.array(BORROWED_ROWS)[scores.argmax(axis=1)])
+    scores += np.log(rows) - (totals * np.log(others + rows[..., None])).sum(axis=-1)
+    return np.asarray(rows[scores.argmax(axis=0), 0])
 
 
 def _lent(
@@ -580,11 +582,10 @@ def absent_pairs(
     parts = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
     step = max(1, MAX_BLOCK_CELLS // n_classes)
     for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
-        code_row = np.full(len(sizes), -1, dtype=np.int64)
-        code_row[some] = np.arange(len(some))
-        rows = np.flatnonzero(code_row[codes] >= 0)
-        cells = code_row[codes[rows]] * n_classes + classes[rows]
-        counts = np.bincount(cells, minlength=len(some) * n_classes).reshape(-1, n_classes)
+        first = np.full(len(sizes), len(some) * n_classes)  # the last row counts all other codes
+        first[some] = np.arange(0, len(some) * n_classes, n_classes)
+        cells = first[codes] + classes
+        counts = np.bincount(cells, None, (len(some) + 1) * n_classes).reshape(-1, n_classes)[:-1]
         expected = np.outer(sizes[some], totals) / len(codes)
         shares = unseen_shares(counts.astype(np.float64), expected)
         of_code, of_class = np.nonzero(shares < 1.0)

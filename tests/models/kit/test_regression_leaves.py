@@ -184,10 +184,12 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
     m, p = it.moments.astype(float), np.exp(it.offsets.astype(float))
     p /= p.sum(axis=1, keepdims=True)
-    gram, (spread, scores) = it._gram(), it._at_start()
-    np.testing.assert_allclose(gram, x.T @ (w[:, None] * x), rtol=1e-4, atol=1e-3)
-    variance = (p @ m**2 - (p @ m) ** 2).mean(axis=0)
-    np.testing.assert_allclose(spread, np.maximum(variance, 1e-4), rtol=1e-4)
+    (_, gradient), spread, gram = it._curvature(np.zeros((x.shape[1], m.shape[1])))
+    scores = -gradient
+    variance = p @ m**2 - (p @ m) ** 2
+    np.testing.assert_allclose(spread, np.maximum(variance.mean(axis=0), 1e-4), rtol=1e-4)
+    curvature = x.T @ ((w * variance.mean(axis=1) / variance.mean())[:, None] * x)
+    np.testing.assert_allclose(gram, curvature, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(scores, x.T @ (w[:, None] * (m[it.classes] - p @ m)), atol=0.01)
     first = it._first_ridges(gram, spread, scores)
     penalty = it._penalty(first)
@@ -225,13 +227,12 @@ def test_the_maximum_is_that_of_a_plain_search(
 ) -> None:
     monkeypatch.setattr(leaf_regression, "TOLERANCE_STANDARD_ERRORS", 1e-4)
     it = problem(shared=shared)
-    spread, scores = it._at_start()
-    gram = it._gram()
-    ridges = it._first_ridges(gram, spread, scores)
     start = np.zeros((it.matrix.shape[1], it.moments.shape[1]))
+    loss, spread, gram = it._curvature(start)
+    ridges = it._first_ridges(gram, spread, loss[1])
     factors = it._factors(gram, spread, ridges)
-    actual = it._solve(start, factors, ridges, iterations=500)
-    again = it._solve(actual, factors, ridges, iterations=1)
+    actual = it._solve(start, loss, factors, ridges, iterations=500)
+    again = it._solve(actual, it._loss(actual), factors, ridges, iterations=1)
     np.testing.assert_allclose(again, actual, atol=0.01)  # a start is where the search begins
     penalty = it._penalty(ridges)
 
@@ -248,7 +249,7 @@ def test_sums_of_very_many_classes_stay_finite() -> None:
     offsets = np.zeros((10, classes), dtype=np.float32)
     moments = np.ones((classes, 1), dtype=np.float32)
     it = replace(problem(10), moments=moments, offsets=offsets)
-    steep = np.zeros((it.matrix.shape[1], 1), dtype=np.float32)
+    steep = np.zeros((it.matrix.shape[1], 1))
     steep[0] = -1e4
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         loss, gradient = it._loss(steep)
@@ -263,7 +264,8 @@ def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing
     p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     assert it.weights is not None
     shares = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
-    error = np.sqrt(np.diag(it._gram()) * it.moments[:, 0].var())
+    gram = it.matrix.T @ (it.weights[:, None] * it.matrix)
+    error = np.sqrt(np.diag(gram) * it.moments[:, 0].var())
     assert (np.abs(shares[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
     nothing = problem(3000, effect=0.0).fit(np.random.default_rng(1))
     assert np.abs(nothing).max() < 0.1
