@@ -92,7 +92,9 @@ def balanced(
     factors = [Groups(cell[some].astype(np.int32), len(counts))]
     factors += _pairs(table.take_units(some).unit_table, expected[some], rng)
     of_both = np.stack([1.0 - chances[some], chances[some]], axis=1).astype(np.float32)
-    balance = Balance.of(factors, of_both.mean(axis=0), np.arange(2)) if len(some) else None
+    balance = None
+    if len(some):
+        balance = Balance.of(factors, len(some), of_both.mean(axis=0), np.arange(2))
     if balance is not None:
         is_in[some] = balance.balanced(of_both, is_in[some], slice(0, len(some)), rng)
     # each cell keeps as many rows as it needs: rows that are in, then others by their chance

@@ -265,8 +265,8 @@ def _of_use(results: CheckFigures) -> Iterator[Evidence]:
     unseen = further.get("unseen")
     if results.risk.conditions:
         sentence = (
-            "The datasets satisfy conditions, so they differ from the data on purpose, and use is not "
-            "tested. Compare them with the rows of the data that satisfy these, by check."
+            "The datasets satisfy conditions, so they differ from the data on purpose, and use is "
+            "not tested. Compare them with the rows of the data that satisfy these, by check."
         )
         yield unclear("conditions", "given conditions", sentence)
         return
