@@ -100,8 +100,8 @@ def balanced(
     # each cell keeps as many rows as it needs: rows that are in, then others by their chance
     keys = rng.exponential(size=len(cell)) / np.maximum(chances, EPS)
     order = np.lexsort((keys, -is_in, cell))
-    place = np.arange(len(cell)) - np.searchsorted(cell, cell)
-    whole[order] += place < rest[cell]
+    number = np.arange(len(cell)) - np.searchsorted(cell, cell)
+    whole[order] += number < rest[cell]
     chosen = rng.permutation(np.repeat(np.arange(len(cell)), whole))
     return chosen[np.argsort(cell[chosen], kind="stable")]
 

@@ -358,19 +358,19 @@ class _Pattern:
     ) -> str:
         """Return the problem of combinations with too few effective candidates."""
         where, names = self.drawing.chain.conditions.where, self.table.names
-        found = f"{effective.min():,.0f} of {sizes.max():,} candidates"
+        shown = f"{effective.min():,.0f} of {sizes.max():,} candidates"
         if not names:
             text, never = ("margins", "") if where is None else (where.text, self._never(where))
             return (
-                f"where: {found} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
-                "relax it, or ask for fewer rows"
+                f"where: {shown} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
+                "relax it"
             )
         one, least = self.table.take(first[:1]), max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)
         compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
         remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
         return (
             f"given: data rows {first_numbers(np.unique(self.rows[first]))} ({listed(names)}): "
-            f"{found} count for their values, and {least:,} are needed; "
+            f"{shown} count for their values, and {least:,} are needed; "
             f"{remedy if compared else ''}put these variables earlier in visit_sequence"
         )
 
@@ -449,9 +449,9 @@ class _Swarm:
             same = [equal_cells(first[column.name], column) for column in columns]
             held = [*same, *(part.condition(first) for part in stop.parts)]
             start = stop.at + 1
-            kept = np.flatnonzero(np.all([swarm.weights > -np.inf, *held], axis=0))
-            swarm.table, swarm.cell = table.take_units(kept), swarm.cell[kept]
-            swarm.weights, swarm.ancestors = swarm.weights[kept], swarm.ancestors[kept]
+            open_rows = np.flatnonzero(np.all([swarm.weights > -np.inf, *held], axis=0))
+            swarm.table, swarm.cell = table.take_units(open_rows), swarm.cell[open_rows]
+            swarm.weights, swarm.ancestors = swarm.weights[open_rows], swarm.ancestors[open_rows]
             if not len(swarm.cell):
                 break
         return swarm

@@ -220,7 +220,7 @@ def test_a_balanced_choice_keeps_pairs_of_variables_and_its_shares() -> None:
             off[draw] += float((difference**2).sum()) / 200
         often += np.bincount(rows, minlength=n) / 200
     assert off[balanced] < 0.5 * off[systematic]
-    # a candidate is chosen as often as its share says
+    # a candidate is chosen as often as its share
     groups = np.digitize(expected, np.quantile(expected, [0.2, 0.4, 0.6, 0.8]))
     sums = [np.bincount(groups, values) for values in (often, expected)]
     assert sums[0] == pytest.approx(sums[1], abs=0.015 * counts.sum())

@@ -38,9 +38,9 @@ def differences(description: Description, data: Any) -> tuple[Problem, ...]:
         if name in raw.names
     }
     read_with = partial(ungrouped, partial(read_frame, raw))
-    found = read_with(read_chain_config({"variables": declared})).table
-    for name in declared.keys() & {*found.names}:  # codes that are not described are no values
-        facts, codes = description.variables[name], found[name].variable.missing
+    encoded = read_with(read_chain_config({"variables": declared})).table
+    for name in declared.keys() & {*encoded.names}:  # codes that are not described are no values
+        facts, codes = description.variables[name], encoded[name].variable.missing
         codes = (*facts.missing, *(code for code in codes if code not in facts.levels))
         declared[name]["missing"] = [*dict.fromkeys(codes)]
     read = read_with(read_chain_config({"variables": declared}))

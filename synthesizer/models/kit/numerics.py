@@ -33,13 +33,13 @@ def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
     raise np.linalg.LinAlgError("the matrix is not positive definite")
 
 
-def product(left: _Float32Array, right: _Float32Array) -> _Float32Array:
+def product(first: _Float32Array, second: _Float32Array) -> _Float32Array:
     """Multiply matrices without a warning that OpenBLAS 0.3.31 raises by chance.
 
     With five columns it reads words beside the arrays; a signalling NaN there sets a flag.
     """
     with np.errstate(invalid="ignore"):
-        return np.asarray(left @ right, dtype=np.float32)
+        return np.asarray(first @ second, dtype=np.float32)
 
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray] | None]
