@@ -492,8 +492,8 @@ class LinearPredictor:
     >>> coefficients = np.ones((features.n_columns, 1), dtype=np.float32)
     >>> coefficients[1] = 3
     >>> predictor = LinearPredictor.of(features, coefficients)
-    >>> [np.abs(x[[0, -1], 0].round(3)).tolist() for x in (predictor(table), columns @ coefficients)]
-    [[2.0, 0.0], [2.0, 0.0]]
+    >>> bool(np.allclose(predictor(table), columns @ coefficients, atol=1e-6))
+    True
     """
 
     features: Features
