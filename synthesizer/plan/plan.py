@@ -286,7 +286,8 @@ class Plan:
 
     def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
         """Return the checks of datasets of this plan; ``beside`` may contain a ``control``."""
-        conditions = held_by(self.conditions, self.table) if self.conditions else ()
+        table = self.spec.frame.completed(self.table)
+        conditions = held_by(self.conditions, table) if self.conditions else ()
         return Checks(
             self.original,
             self.checks,

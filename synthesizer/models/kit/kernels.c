@@ -336,15 +336,14 @@ WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batc
             const int32_t *row_cells = cells + order[i] * n_factors;
             const float *log_share = logs + order[i] * n_groups;
             int64_t old = chosen[order[i]];
-            float of_row = 0.0f, top, sum = 0.0f;
+            float top, sum = 0.0f;
             for (int32_t h = 0; h < n_groups; h++) cost[h] = 0.0f;
             for (int32_t j = 0; j < n_factors; j++) {
                 const float *weight = pull + (int64_t)row_cells[j] * n_groups;
                 const float *count = excess + (int64_t)row_cells[j] * n_groups;
                 for (int32_t h = 0; h < n_groups; h++) cost[h] += weight[h] * (count[h] + 0.5f);
-                of_row += weight[old];
+                cost[old] -= weight[old]; /* the row itself is counted */
             }
-            cost[old] -= of_row;
             for (int32_t h = 0; h < n_groups; h++)
                 cost[h] = log_share[h] - (cost[h] > most ? most : cost[h] < -most ? -most : cost[h]);
             top = cost[0];

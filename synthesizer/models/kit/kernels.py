@@ -408,12 +408,10 @@ def choose_again(
     for batch in batches:
         within, old, row = cells[batch], chosen[batch], np.arange(len(batch))
         cost = np.zeros((len(batch), n_groups), dtype=np.float32)
-        of_row = np.zeros(len(batch), dtype=np.float32)
         for j in range(n_factors):
             weight = pull[within[:, j]]
             cost += weight * (excess[within[:, j]] + np.float32(0.5))
-            of_row += weight[row, old]
-        cost[row, old] -= of_row  # the row itself is counted
+            cost[row, old] -= weight[row, old]  # the row itself is counted
         scores = logs[batch] - np.clip(cost, np.float32(-MAX_TILT), np.float32(MAX_TILT))
         sums = exponential(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
         points = uniform[start : start + len(batch), None] * sums[:, -1:].astype(np.float64)
