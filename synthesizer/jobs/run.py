@@ -232,7 +232,7 @@ def fit(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
-    _refuse_dropping(plan)
+    _refuse_unsaved(plan)
     return fitted_model(plan, phases)
 
 
@@ -242,8 +242,8 @@ _NO_CONDITIONS = (
 )
 
 
-def _refuse_dropping(plan: Plan) -> None:
-    """Refuse to save a model whose datasets need the confidential data."""
+def _refuse_unsaved(plan: Plan) -> None:
+    """Refuse to save a model whose datasets need the confidential data, or have conditions."""
     if plan.after.drop_uniques:
         raise ModelError(NOT_DROPPED)
     if plan.conditions is not None:
@@ -276,7 +276,7 @@ def fit_file(
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, check_directory=False)
-    _refuse_dropping(plan)
+    _refuse_unsaved(plan)
     read = [config, *([] if plan.data.path is None else [plan.data.path])]
     with new_file(out, overwrite=overwrite, read=read) as work:
         model = fitted_model(plan, phases)

@@ -286,8 +286,8 @@ class Plan:
 
     def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
         """Return the checks of datasets of this plan; ``beside`` may contain a ``control``."""
-        table = self.spec.frame.completed(self.table)
-        conditions = held_by(self.conditions, table) if self.conditions else ()
+        given, frame = self.conditions, self.spec.frame
+        conditions = () if given is None else held_by(given, frame.completed(self.table))
         return Checks(
             self.original,
             self.checks,

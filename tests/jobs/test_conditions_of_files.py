@@ -14,6 +14,7 @@ from synthesizer import Synthesizer, run
 from synthesizer.cli.arguments import settings_in
 from synthesizer.cli.commands import app
 from synthesizer.data.errors import ConfigError, ModelError, Problems
+from synthesizer.jobs.run import fit
 
 WHERE = "sex == 'f' and age >= 60"
 
@@ -69,6 +70,8 @@ def test_a_run_has_conditions_and_counts_rare_ones(people: pd.DataFrame, tmp_pat
         "conditions": {"given": str(given)}, "rows": 60, "checks": {"attacks": False},
         "output": {"directory": str(tmp_path / "made")},
     }  # fmt: skip
+    with pytest.raises(ModelError, match="a saved model has none"):
+        fit(config)
     result = run(config)
     rows = pd.read_csv(result.datasets[0])
     assert rows["sex"].tolist() == ["f", "m", "m"] * 20
