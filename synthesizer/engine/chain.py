@@ -132,6 +132,7 @@ class ChainSpec:
         forbids += found_structural_zeros(table, opened, seed.generator("support"))
         return replace(self, forbids=tuple(forbids), finishers=())
 
+    @one_blas_thread()
     def fit(
         self,
         table: Table,

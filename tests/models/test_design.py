@@ -94,7 +94,7 @@ def test_quasi_newton_ends_where_the_gradient_is_small():
         point = _numerics.quasi_newton(
             objective, start, objective(start), tolerance=tolerance, iterations=100
         )
-        assert np.sqrt((objective(point)[1] ** 2).mean()) <= tolerance
+        assert np.sqrt((objective(point)[1] ** 2).mean()) <= 2 * tolerance  # a last step follows
         assert np.abs(point - exact).max() < 10 * tolerance
 
 

@@ -99,24 +99,26 @@ class Balance:
         n_rows, n_factors = cells.shape
         codes = np.eye(excess.shape[1], dtype=np.float32)
         chances = weights @ codes[self.groups]
-        chances /= chances.sum(axis=1, keepdims=True)
+        chances /= chances @ np.ones((len(codes), 1), dtype=np.float32)
         first = self.groups[classes]
         ends = np.arange(0, n_rows * n_factors + 1, n_factors)
         ones = np.ones(cells.size, dtype=np.float32)
         members = scipy.sparse.csr_array((ones, cells.ravel(), ends), (n_rows, len(excess))).T
-        excess += members @ (codes[first] - chances)
         share = n_rows / len(self.cells)
-        variance = np.maximum(members @ (chances * (1 - chances)) / share, 1.0)  # of all rows
+        parts = np.concatenate([codes[first] - chances, chances * (1 - chances)], axis=1)
+        moved, variance = np.split(members @ parts, 2, axis=1)
+        excess += moved
+        variance = np.maximum(variance / np.float32(share), np.float32(1))  # of all rows
         pull = PULL / n_factors / np.sqrt(variance * variance.mean(dtype=np.float64))
         pull = pull.astype(np.float32)
         chosen = first
         logs = np.where(chances > MIN_CHANCE, np.log(np.maximum(chances, MIN_CHANCE)), -np.inf)
-        free = np.flatnonzero(chances.max(axis=1) < 1.0 - MIN_CHANCE)
+        free = np.delete(np.arange(n_rows), np.nonzero(chances >= 1.0 - MIN_CHANCE)[0])
         for _ in range(SWEEPS):
             n_batches = min(math.ceil(BATCHES * share), len(free)) or 1
-            batches = np.array_split(rng.permutation(free), n_batches)
-            uniform = rng.random(len(free))
-            chosen = choose_again(logs, chosen, cells, excess, pull, batches, uniform)
+            ends = len(free) * np.arange(1, n_batches + 1) // n_batches
+            order, uniform = rng.permutation(free), rng.random(len(free))
+            chosen = choose_again(logs, chosen, cells, excess, pull, order, ends, uniform)
         moved = np.flatnonzero(chosen != first)
         inside = weights[moved] * (self.groups == chosen[moved, None])
         inside /= inside.sum(axis=1, keepdims=True)

@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 7; }
+int32_t kernels_version(void) { return 8; }
 
 /* ---- Trees ---- */
 
@@ -178,7 +178,8 @@ static void inherit(const Data *d, Node *parent, Node *larger, const Node *small
 /* Grow a tree; return its number of nodes, -1 if memory lacks. Nodes are numbered depth-first.
 
    A split puts bins up to left_bin to the left; right_bin is the next one with rows. It lowers the
-   summed squares within the children by more than min_gain. ``rows`` are put in another order. */
+   summed squares within the children by more than min_gain. ``rows`` are put in the order of the
+   leaves, whose left_bin is their number of rows. */
 int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const *bins,
              const int32_t *n_bins, const int64_t *first, int32_t width, const int32_t *classes,
              const int64_t *response, int32_t min_leaf, int32_t max_depth, double min_gain,
@@ -213,7 +214,7 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
         if (size >= 2 * (int64_t)min_leaf && (max_depth < 0 || node.depth < max_depth))
             split = best_split(&d, &node, rows);
         if (split.feature < 0 || !(split.score - score(d.total + 1, NULL, width, size) > min_gain)) {
-            feature[number] = right[number] = -1;
+            feature[number] = right[number] = -1, left_bin[number] = (int32_t)size;
             free(node.table);
             continue;
         }

@@ -63,6 +63,8 @@ class Splits:
     """First bin of the right child that has rows."""
     right: Int32Array
     """Right child, -1 for leaves."""
+    leaves: npt.NDArray[np.intp] | None = None
+    """Leaf of each row, shape (n,), where each is sampled once; None without a compiler."""
 
 
 def grow(
@@ -110,7 +112,10 @@ def grow(
     )  # fmt: skip
     if n_nodes < 0:
         raise MemoryError("a tree does not fit into memory")
-    return Splits(*(array[:n_nodes].copy() for array in nodes))
+    feature, left_bin, right_bin, right = (array[:n_nodes].copy() for array in nodes)
+    ends, leaves = np.flatnonzero(feature == LEAF), np.empty(len(response), dtype=np.intp)
+    leaves[sampled], left_bin[ends] = np.repeat(ends, left_bin[ends]), LEAF
+    return Splits(feature, left_bin, right_bin, right, leaves)
 
 
 def _grown_by_level(
@@ -253,7 +258,8 @@ def _depth_first(levels: Sequence[IntArray]) -> Splits:
             left_sizes = sizes[depth + 1].reshape(-1, 2)[:, 0]
             out[parents, 3] = parents + 1 + left_sizes
             numbers = np.column_stack([parents + 1, parents + 1 + left_sizes]).ravel()
-    return Splits(*(np.ascontiguousarray(column) for column in out.T))
+    feature, left_bin, right_bin, right = (np.ascontiguousarray(column) for column in out.T)
+    return Splits(feature, left_bin, right_bin, right)
 
 
 def exponential(x: Float32Array) -> Float32Array:
@@ -373,7 +379,8 @@ def choose_again(
     cells: IntArray,
     excess: Float32Array,
     pull: Float32Array,
-    batches: Sequence[IntArray],
+    order: IntArray,
+    ends: IntArray,
     uniform: FloatArray,
 ) -> IntArray:
     """Return the groups that rows choose again, batch after batch; updates ``excess``.
@@ -386,14 +393,15 @@ def choose_again(
         Group of each row at the beginning.
     cells : ndarray of int32, shape (n, J)
         Cells of each row, positions in ``excess`` and ``pull``, both of shape (cells, H).
+    order, ends : ndarray of int
+        The rows of all batches, and the end of each batch in this order.
     uniform : ndarray
-        A number in [0, 1) for each row of each batch.
+        A number in [0, 1) for each row in this order.
     """
     chosen = np.array(chosen, dtype=np.int64)
     n_factors, n_groups = cells.shape[1], excess.shape[1]
     if LIBRARY is not None:
-        order = np.concatenate(batches, dtype=np.int64)
-        ends = np.cumsum([len(batch) for batch in batches], dtype=np.int64)
+        order, ends = (np.ascontiguousarray(array, dtype=np.int64) for array in (order, ends))
         arrays = [np.ascontiguousarray(array, dtype=np.float32) for array in (logs, pull)]
         arrays += [np.ascontiguousarray(uniform, dtype=np.float64)]
         cells = np.ascontiguousarray(cells, dtype=np.int32)
@@ -405,7 +413,7 @@ def choose_again(
         )  # fmt: skip
         return chosen
     counts, start = excess.reshape(-1), 0
-    for batch in batches:
+    for batch in np.split(order, ends[:-1]):
         within, old, row = cells[batch], chosen[batch], np.arange(len(batch))
         cost = np.zeros((len(batch), n_groups), dtype=np.float32)
         for j in range(n_factors):

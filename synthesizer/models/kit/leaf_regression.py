@@ -41,18 +41,51 @@ MIN_LEVELS_RIDGE = 5.0
 MIN_RIDGE, MAX_RIDGE = 0.3, 200.0
 MANY_PERSONS = 20_000
 """Panels of this many persons have the ridge of a table of records."""
-MAX_EVIDENCE_ROWS = 2_000
-"""Rows that the ridges, and the start of the coefficients, are learnt from."""
+MIN_FIRST_ROWS, FIRST_SHARE = 2_000, 1 / 8
+"""Rows, and share of many rows, from which ridges, curvature and first coefficients are learnt."""
 CHUNK_CELLS = 2**17
 """Rows times classes of one chunk, which stays in the processor's cache."""
-TOLERANCE_STANDARD_ERRORS = 0.05
-"""Root mean square of the gradient, in standard errors, at which the search stops."""
+TOLERANCE_STANDARD_ERRORS = 0.07
+"""Root mean square of the gradient, in standard errors, from which the search takes a last step."""
 
 
 Loss = tuple[float, FloatArray]
 """Negative log-likelihood and its gradient."""
 Visit = Callable[[slice, Float32Array, Float32Array], None]
 """Receives rows, the probabilities of their classes, and their expected moments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Coordinates in which the curvature of a penalised likelihood is close to the identity.
+
+    The curvature is bounded after Boehning (1992), Annals of the Institute of Statistical
+    Mathematics 44.
+    """
+
+    factors: list[FloatArray]
+    """Cholesky factor of the curvature of each moment; one if all moments share it."""
+    scale: FloatArray
+    """Factor of the coefficients of each moment, shape (r,)."""
+
+    def _parts(self, columns: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield each factor with its column of (q, r); a single factor with all columns."""
+        if len(self.factors) == 1:
+            yield self.factors[0], columns
+        else:
+            yield from ((factor, columns[:, [k]]) for k, factor in enumerate(self.factors))
+
+    def divided(self, columns: FloatArray, *, transposed: bool) -> FloatArray:
+        """Return coefficients of points (transposed), or gradients at points; shape (q, r)."""
+        solve = scipy.linalg.lapack.dtrtrs
+        parts = [
+            solve(f, part, lower=1, trans=int(transposed))[0] for f, part in self._parts(columns)
+        ]
+        return np.column_stack(parts) * self.scale
+
+    def points(self, coefficients: FloatArray) -> FloatArray:
+        """Return the points of coefficients, shape (q, r)."""
+        return np.column_stack([f.T @ part for f, part in self._parts(coefficients / self.scale)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,18 +136,20 @@ class RegressionData:
         have many coefficients, which would fit single rows: there the bound is at least 5.
         """
         n_rows, width = self.matrix.shape
-        first = self
-        if n_rows > MAX_EVIDENCE_ROWS:
-            first = self.take(np.sort(rng.choice(n_rows, MAX_EVIDENCE_ROWS, replace=False)))
+        first, size = self, max(MIN_FIRST_ROWS, int(n_rows * FIRST_SHARE))
+        if n_rows > size:
+            first = self.take(np.sort(rng.choice(n_rows, size, replace=False)))
         start = np.zeros((width, self.moments.shape[1]))
         loss, spread, gram = first._curvature(start)
         ridges = first._first_ridges(gram, spread, loss[1])
-        factors = first._factors(gram, spread, ridges)
-        coefficients = first._solve(start, loss, factors, ridges, iterations=8)
-        ridges = first._ridges_by_evidence(coefficients, factors, ridges)
-        loss, _, gram = self._curvature(coefficients)
-        factors = self._factors(gram, spread, ridges)
-        return self._solve(coefficients, loss, factors, ridges, iterations=10).astype(np.float32)
+        whitening = first._whitening(gram, spread, ridges)
+        coefficients = first._solve(start, loss, whitening, ridges, iterations=8)
+        ridges = first._ridges_by_evidence(coefficients, whitening, ridges)
+        loss, _, gram = first._curvature(coefficients)
+        if first is not self:
+            loss, gram = self._loss(coefficients), gram * (n_rows / size)
+        whitening = self._whitening(gram, spread, ridges)
+        return self._solve(coefficients, loss, whitening, ridges, iterations=10).astype(np.float32)
 
     def _curvature(self, point: FloatArray) -> tuple[Loss, FloatArray, FloatArray]:
         """Return the loss, the mean variance of each moment, (r,), and X'WX, (q, q).
@@ -193,53 +228,51 @@ class RegressionData:
         penalty[0] = np.minimum(penalty[0], LINEAR_RIDGE)  # margins
         return penalty
 
-    def _factors(
-        self, gram: FloatArray, spread: FloatArray, ridges: FloatArray
-    ) -> list[FloatArray]:
-        """Return the Cholesky factors of v X'WX + ridge for each moment; one if they share it."""
+    def _whitening(self, gram: FloatArray, spread: FloatArray, ridges: FloatArray) -> Whitening:
+        """Return coordinates for v X'WX + ridge of each moment; see `_curvature`."""
         penalty = self._penalty(ridges)
-        sizes = [float(spread.mean())] if self.shared else spread.tolist()
-        floor = 1e-9 * np.trace(gram) / len(gram) + 1e-9
+        mean = float(np.trace(gram)) / len(gram)
+        sizes, scale = spread, np.ones(len(spread))
+        if self.shared:
+            sizes = spread.mean(keepdims=True)
+            scale = np.sqrt((sizes * mean + penalty.mean()) / (spread * mean + penalty.mean()))
         factors = []
         for k, size in enumerate(sizes):
             matrix = size * gram
-            matrix.ravel()[:: len(gram) + 1] += penalty[:, k] + floor * size
+            matrix.ravel()[:: len(gram) + 1] += penalty[:, k] + (1e-9 * mean + 1e-9) * size
             factors.append(scipy.linalg.cholesky(matrix.T, lower=True, overwrite_a=True))
-        return factors
+        return Whitening(factors, scale)
 
     def _solve(
         self,
         start: FloatArray,
         loss: Loss,
-        factors: Sequence[FloatArray],
+        whitening: Whitening,
         ridges: FloatArray,
         *,
         iterations: int,
     ) -> FloatArray:
-        """Maximise the penalised likelihood; return the coefficients, shape (q, r).
+        """Maximise the penalised likelihood by L-BFGS; return the coefficients, shape (q, r).
 
-        ``loss`` is that at the start. L-BFGS runs in coordinates whitened by the Cholesky factor of
-        v X'WX + ridge for each moment (`_curvature`; after the bound of Boehning 1992), where the
-        curvature is close to the identity. A shared ridge has one factor for all moments.
+        ``loss`` is that at the start.
         """
         penalty = self._penalty(ridges)
 
         def coefficients(point: FloatArray) -> FloatArray:
-            return _divided(factors, point.reshape(start.shape), transposed=True)
+            return whitening.divided(point.reshape(start.shape), transposed=True)
 
         def penalised(values: FloatArray, loss: Loss) -> Loss:
             pull = penalty * values
-            gradient = _divided(factors, loss[1] + pull, transposed=False)
+            gradient = whitening.divided(loss[1] + pull, transposed=False)
             return loss[0] + 0.5 * float((pull * values).sum()), gradient.ravel()
 
         def objective(point: FloatArray) -> Loss:
             values = coefficients(point)
             return penalised(values, self._loss(values))
 
-        whitened = [factor.T @ part for factor, part in _by_factor(factors, start)]
         point = quasi_newton(
             objective,
-            np.column_stack(whitened).ravel(),
+            whitening.points(start).ravel(),
             penalised(start, loss),
             tolerance=TOLERANCE_STANDARD_ERRORS,
             iterations=iterations,
@@ -261,7 +294,7 @@ class RegressionData:
         return loss, gradient
 
     def _ridges_by_evidence(
-        self, coefficients: FloatArray, factors: Sequence[FloatArray], ridges: FloatArray
+        self, coefficients: FloatArray, whitening: Whitening, ridges: FloatArray
     ) -> FloatArray:
         """Return the ridges that maximise the evidence, shape (g, r).
 
@@ -270,7 +303,7 @@ class RegressionData:
         penalty = self._penalty(ridges)
         updated = ridges.copy()
         n_moments = coefficients.shape[1]
-        for k, factor in enumerate(factors):
+        for k, factor in enumerate(whitening.factors):
             inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
             free = 1.0 - penalty[:, k] * (inverse**2).sum(axis=0)
             for g, columns in enumerate(self.groups):
@@ -309,26 +342,6 @@ def is_identity(matrix: Float32Array) -> bool:
     (True, False)
     """
     return matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(len(matrix))).all())
-
-
-def _by_factor(
-    factors: Sequence[FloatArray], columns: FloatArray
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield each factor with its column of (q, r); a single factor with all columns."""
-    if len(factors) == 1:
-        yield factors[0], columns
-    else:
-        yield from ((factor, columns[:, k : k + 1]) for k, factor in enumerate(factors))
-
-
-def _divided(factors: Sequence[FloatArray], columns: FloatArray, *, transposed: bool) -> FloatArray:
-    """Return the columns multiplied by the inverse of their triangular factor, shape (q, r)."""
-    return np.column_stack(
-        [
-            scipy.linalg.lapack.dtrtrs(factor, part, lower=1, trans=int(transposed))[0]
-            for factor, part in _by_factor(factors, columns)
-        ]
-    )
 
 
 Codes = npt.NDArray[np.int32]

@@ -92,15 +92,13 @@ def quasi_newton(
 ) -> FloatArray:
     """Minimise a convex function whose Hessian is near the identity, by L-BFGS.
 
-    It stops when the root mean square of the gradient falls below ``tolerance``. ``objective``
-    returns value and gradient, shape (p,); ``at_start`` are those of the start. Source: Nocedal
-    (1980), Mathematics of Computation 35.
+    Where the root mean square of the gradient is below ``tolerance``, it takes a last step, which
+    needs no evaluation. ``objective`` returns value and gradient, shape (p,); ``at_start`` are
+    those of the start. Source: Nocedal (1980), Mathematics of Computation 35.
     """
     point, (value, gradient) = start, at_start
     pairs: list[tuple[FloatArray, FloatArray, float]] = []
-    for _ in range(iterations):
-        if float(gradient @ gradient) <= tolerance**2 * len(gradient):
-            break
+    for n in range(iterations + 1):
         step, shares = -gradient, []
         for moved, change, product in reversed(pairs):
             shares.append(float(moved @ step) / product)
@@ -108,6 +106,8 @@ def quasi_newton(
         step *= pairs[-1][2] / float(pairs[-1][1] @ pairs[-1][1]) if pairs else FIRST_STEP
         for (moved, change, product), share in zip(pairs, reversed(shares), strict=True):
             step += (share - float(change @ step) / product) * moved
+        if n == iterations or float(gradient @ gradient) <= tolerance**2 * len(gradient):
+            return point + step
         slope, before = float(gradient @ step), gradient
         for _ in range(MAX_HALVINGS):
             new, gradient = objective(point + step)

@@ -376,20 +376,21 @@ class RegressionLeaves:
 
 def _absent(predictors: Table, labels: IntArray, n_classes: int) -> list[AbsentPairs]:
     """Return the absent pairs of every predictor that has any."""
-    absent = []
+    absent, totals = [], np.bincount(labels, minlength=n_classes)
     for column in predictors.columns:
-        edges, codes = _ranges(column)
-        pairs = absent_pairs(codes, labels, n_classes)
+        edges, codes, sizes = _ranges(column)
+        pairs = absent_pairs(codes, labels, sizes, totals)
         if len(pairs[0]):
             absent.append(AbsentPairs(column.name, edges, *pairs))
     return absent
 
 
 @once_a_column
-def _ranges(column: Column) -> tuple[FloatArray, IntArray]:
-    """Return the borders between the ranges of a number, and the level or range of each row."""
+def _ranges(column: Column) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return borders between the ranges of a number, the level or range of each row, and sizes."""
     edges = np.empty(0) if column.is_coded else _edges(column)
-    return edges, _codes(column, edges)
+    codes = _codes(column, edges)
+    return edges, codes, np.bincount(codes)
 
 
 def _edges(column: Column) -> FloatArray:
@@ -407,9 +408,15 @@ def _codes(column: Column, edges: FloatArray) -> IntArray:
     """Return the level, or the range or missing code, of each row, shape (n,)."""
     if column.is_coded:
         return np.asarray(column.data, dtype=np.int32)
-    ranges = np.searchsorted(edges, column.data, side="right")
+    return _ranges_of(column, edges.tobytes())
+
+
+@once_a_column
+def _ranges_of(column: Column, edges: bytes) -> IntArray:
+    borders = np.frombuffer(edges)
+    ranges = np.searchsorted(borders, column.data, side="right").astype(np.int32)
     states = column.missing_state().astype(np.int32)  # small integers would wrap in the sum
-    return np.where(states > 0, len(edges) + states, ranges)
+    return np.where(states > 0, len(borders) + states, ranges)
 
 
 @once_a_column
@@ -453,8 +460,10 @@ def node_probabilities(
     least : float
         Least number of rows that every node borrows.
     """
-    counts = np.zeros((len(tree.feature), n_classes))
-    np.add.at(counts, (leaves, classes), weights)
+    n_nodes = len(tree.feature)
+    cells = leaves * n_classes + classes
+    counts = np.asarray(np.bincount(cells, weights, n_nodes * n_classes), dtype=np.float64)
+    counts = counts.reshape(n_nodes, n_classes)
     levels = list(_inner_levels(tree))
     for inner in reversed(levels):
         counts[inner] = counts[inner + 1] + counts[tree.right[inner]]
@@ -493,6 +502,8 @@ def _without_impossible(above: FloatArray, counts: FloatArray, totals: FloatArra
     """
     above = np.broadcast_to(above[:, None], counts.shape)
     shares = unseen_shares(counts, totals[..., None] * above)
+    if (shares == 1.0).all():
+        return above
     lowered = above * shares
     lowered /= lowered.sum(axis=-1, keepdims=True)
     return np.where((shares < 1.0).any(axis=-1, keepdims=True), lowered, above)
@@ -514,10 +525,12 @@ def unseen_shares(counts: FloatArray, expected: FloatArray) -> FloatArray:
     [1.0, 1.0, 0.03, 1.0]
     """
     unseen = counts == 0
+    together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
+    if not (together >= EXPECTED_ROWS).any():
+        return np.ones(expected.shape)
     shares = np.where(
         unseen & (expected >= EXPECTED_ROWS), PSEUDO_ROWS / np.maximum(expected, PSEUDO_ROWS), 1.0
     )
-    together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
     once = ((counts > 0) & (counts < 2)).any(axis=-1, keepdims=True)  # rows may have weights
     share = PSEUDO_ROWS / np.maximum(together, EXPECTED_ROWS)
     lowered = unseen & (together >= EXPECTED_ROWS) & ~once
@@ -570,23 +583,24 @@ def log_probabilities(probabilities: FloatArray) -> Float32Array:
 
 
 def absent_pairs(
-    codes: IntArray, classes: IntArray, n_classes: int
+    codes: IntArray, classes: IntArray, sizes: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray, Float32Array]:
     """Return codes and classes that are expected together but never occur, and log factors.
 
-    The factors are those of `unseen_shares`. Only codes with at least `EXPECTED_ROWS` rows can
-    lack a class. They are counted in blocks, since all of them may not fit into memory.
+    ``sizes`` and ``totals`` are the numbers of rows with each code and each class. The factors are
+    those of `unseen_shares`. Only codes with at least `EXPECTED_ROWS` rows can lack a class. They
+    are counted in blocks, since all of them may not fit into memory.
     """
-    sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
+    n_classes = len(totals)
     frequent = np.flatnonzero(sizes >= EXPECTED_ROWS)
     parts = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
     step = max(1, MAX_BLOCK_CELLS // n_classes)
     for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
         first = np.full(len(sizes), len(some) * n_classes)  # the last row counts all other codes
         first[some] = np.arange(0, len(some) * n_classes, n_classes)
-        cells = first[codes] + classes
+        cells = first.take(codes) + classes
         counts = np.bincount(cells, None, (len(some) + 1) * n_classes).reshape(-1, n_classes)[:-1]
-        expected = np.outer(sizes[some], totals) / len(codes)
+        expected = np.outer(sizes[some] / len(codes), totals)
         shares = unseen_shares(counts.astype(np.float64), expected)
         of_code, of_class = np.nonzero(shares < 1.0)
         logs = np.log(shares[of_code, of_class]).astype(np.float32)

@@ -243,7 +243,7 @@ def grow(
     predictors that are candidates for a split.
     """
     key, n = int(rng.integers(2**63)), len(response)
-    rows = np.arange(n) if rows is None else rows
+    has_all, rows = rows is None, np.arange(n) if rows is None else rows
     least = model.min_leaf or int(np.clip(len(rows) // 20, *model.leaf_bounds))
     splits = None
     if len(bins) and len(rows) >= 2 * least and not response.is_constant:
@@ -269,7 +269,9 @@ def grow(
         of_feature = bins[splits.feature[node]]
         ends = of_feature.high[splits.left_bin[node]], of_feature.low[splits.right_bin[node]]
         threshold[node] = (float(ends[0]) + float(ends[1])) / 2
-    leaves = find_leaves(matrix, splits.feature, threshold, splits.right)
+    leaves = splits.leaves if has_all else None
+    if leaves is None:
+        leaves = find_leaves(matrix, splits.feature, threshold, splits.right)
     sizes = np.bincount(leaves, minlength=len(threshold))
     return Tree(splits.feature, threshold, splits.right, sizes), leaves
 

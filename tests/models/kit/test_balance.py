@@ -66,8 +66,9 @@ def test_rows_choose_by_the_model_and_the_squared_distance() -> None:
     with np.errstate(divide="ignore"):
         logs = np.log(chances)
     chosen = choose_again(
-        logs, first, balance.cells, excess.astype(np.float32), pull, order[:, None], uniform
-    )
+        logs, first, balance.cells, excess.astype(np.float32), pull,
+        order, np.arange(len(order)) + 1, uniform,
+    )  # fmt: skip
     for row, u in zip(order, uniform, strict=True):
         density = np.zeros(weights.shape[1])
         for k in range(weights.shape[1]):

@@ -125,13 +125,14 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
     used = rng.choice(n_codes, 12, replace=False)
     codes = used[rng.integers(0, 12, rows) // rng.integers(1, 9, rows)].astype(np.int32)
     classes = (n_classes - 1 - (rng.integers(0, 6, rows) * (codes % 5 > 1))).astype(np.int32)
-    shares = np.bincount(classes, minlength=n_classes) / rows
+    totals = np.bincount(classes, minlength=n_classes)
+    shares = totals / rows
     wanted = {}
     for code in used.tolist():
         counts = np.bincount(classes[codes == code], minlength=n_classes)
         factors = unseen_shares(counts.astype(float), counts.sum() * shares)
         wanted |= {(code, k): factors[k] for k in np.flatnonzero(factors < 1).tolist()}
-    actual = absent_pairs(codes, classes, n_classes)
+    actual = absent_pairs(codes, classes, np.bincount(codes), totals)
     pairs = list(zip(actual[0].tolist(), actual[1].tolist(), strict=True))
     assert pairs == sorted(wanted)
     assert pairs
@@ -194,7 +195,7 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     first = it._first_ridges(gram, spread, scores)
     penalty = it._penalty(first)
     coefficients = np.random.default_rng(1).normal(size=scores.shape) / 3
-    actual = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
+    actual = it._ridges_by_evidence(coefficients, it._whitening(gram, spread, first), first)
     for g, original in enumerate(it.groups):
         blocks = [size * gram[original, original] for size in spread]
         excess = [(scores[original, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
@@ -230,7 +231,7 @@ def test_the_maximum_is_that_of_a_plain_search(
     start = np.zeros((it.matrix.shape[1], it.moments.shape[1]))
     loss, spread, gram = it._curvature(start)
     ridges = it._first_ridges(gram, spread, loss[1])
-    factors = it._factors(gram, spread, ridges)
+    factors = it._whitening(gram, spread, ridges)
     actual = it._solve(start, loss, factors, ridges, iterations=500)
     again = it._solve(actual, it._loss(actual), factors, ridges, iterations=1)
     np.testing.assert_allclose(again, actual, atol=0.01)  # a start is where the search begins
