@@ -44,7 +44,7 @@ SPARSE_CELLS = 8
 """Tables with more possible cells a record are counted by sorting the records."""
 MAX_CELLS = 2**30
 """Most possible cells before a further variable joins them."""
-MAX_TABLES = 20_000
+MAX_TABLES = 5_000
 """Most tables of one order that are compared; else a random sample."""
 
 

@@ -106,8 +106,8 @@ class Balance:
         members = scipy.sparse.csr_array((ones, cells.ravel(), ends), (n_rows, len(excess))).T
         share = n_rows / len(self.cells)
         parts = np.concatenate([codes[first] - chances, chances * (1 - chances)], axis=1)
-        moved, variance = np.split(members @ parts, 2, axis=1)
-        excess += moved
+        beyond, variance = np.split(members @ parts, 2, axis=1)
+        excess += beyond
         variance = np.maximum(variance / np.float32(share), np.float32(1))  # of all rows
         pull = PULL / n_factors / np.sqrt(variance * variance.mean(dtype=np.float64))
         pull = pull.astype(np.float32)
@@ -119,9 +119,12 @@ class Balance:
             ends = len(free) * np.arange(1, n_batches + 1) // n_batches
             order, uniform = rng.permutation(free), rng.random(len(free))
             chosen = choose_again(logs, chosen, cells, excess, pull, order, ends, uniform)
-        moved = np.flatnonzero(chosen != first)
-        inside = weights[moved] * (self.groups == chosen[moved, None])
-        inside /= inside.sum(axis=1, keepdims=True)
-        result = classes.copy()
-        result[moved] = drawn_classes(inside, even_uniform(chosen[moved], rng))[0]
+        if len(codes) == len(self.groups):  # a class each
+            return np.asarray(np.argsort(self.groups)[chosen])
+        result, moved = classes.copy(), np.flatnonzero(chosen != first)
+        uniform = even_uniform(chosen[moved], rng)
+        for group in range(len(codes)):
+            inside, at = np.flatnonzero(self.groups == group), chosen[moved] == group
+            shares = weights[np.ix_(moved[at], inside)]
+            result[moved[at]] = inside[drawn_classes(shares, uniform[at])[0]]
         return result
