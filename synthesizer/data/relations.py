@@ -501,7 +501,7 @@ def _where(name: str, levels: Sequence[str]) -> str:
 def rows_off(code: Column, label: Column) -> BoolArray:
     """Return the rows whose label is not the most frequent one of their code, shape (n,)."""
     size = len(label) + label.variable.n_codes
-    keys = _values(code) * size + _values(label)
+    keys = _values(code).astype(np.int64) * size + _values(label)
     pairs, pair_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
     order = np.lexsort((-counts, pairs // size))
     leading = order[np.unique(pairs[order] // size, return_index=True)[1]]
@@ -527,8 +527,8 @@ def _count(column: Column) -> int:
 def _values(column: Column) -> IntArray:
     """Return a whole number from 0 for each value of a column, missing codes included."""
     if column.is_coded:
-        return np.asarray(column.data, dtype=np.int64)
-    return np.asarray(np.unique(column_values(column), return_inverse=True)[1], dtype=np.int64)
+        return np.asarray(column.data, dtype=np.int32)
+    return np.asarray(np.unique(column_values(column), return_inverse=True)[1], dtype=np.int32)
 
 
 def has_code(column: Column, joined: str) -> BoolArray:

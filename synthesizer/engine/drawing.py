@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def draw_block(
                 of_zeros = [zero for zero in zeros if zero.variable == name]
                 column = draw_allowed(step, of_rules, of_zeros, table, rng)
         table = table.with_column(column)
-    return table
+    return table.with_columns(map(replace, table.columns))  # frees the results of `once_a_column`
 
 
 def _opened(
