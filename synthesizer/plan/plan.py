@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
@@ -625,6 +626,7 @@ def prepare(
             if seed is None and isinstance(section, Section):
                 seed = section.seed(output.directory)
     data = read_input(sound)
+    pa.default_memory_pool().release_unused()  # the texts of the source
     models = registry or Registry.load()
     with problems.gathered():
         models = models.with_plugins(sound.plugins)
