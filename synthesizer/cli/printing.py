@@ -24,7 +24,6 @@ from rich.text import Text
 
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
-from synthesizer.measures.figure import Row
 from synthesizer.report.blocks import MINUS, Added, DataTable, row_table, written
 
 PIPE_WIDTH = 80
@@ -417,7 +416,7 @@ def with_hyphens(text: str) -> str:
     return re.sub(rf"{MINUS}(?=[\d.])", "-", text)
 
 
-def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:
+def show_rows(rows: Sequence[Any], title: str, *columns: str | Added) -> None:
     """Print a table of rows that name their columns; nothing without rows."""
     if rows:
         show_table(row_table(rows, title, names=columns))

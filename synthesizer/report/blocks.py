@@ -85,7 +85,7 @@ def row_table(
     >>> table.columns, table.forms, table.rows
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
-    every = columns(type(rows[0])) if rows else {}
+    every = columns(type(rows[0])) if rows and isinstance(rows[0], BaseModel) else {}
     listed = [n if isinstance(n, Added) else _added(every[n]) for n in (*(names or every), *more)]
     cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
