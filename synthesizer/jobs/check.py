@@ -9,7 +9,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
 from synthesizer.data.workers import Listener, silent
 from synthesizer.jobs.check_data import Named, check_data, setting_problems
+from synthesizer.jobs.manifest import now
 from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.measure import Axis, Synthesis
@@ -460,7 +460,7 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
         groups = GroupEntry(unit=data.form.unit, column=data.form.person_column or "")
     checks = config.model_dump(mode="json", include={"checks"})
     return Manifest(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         config={**checks, "limits": plan.limits.model_dump(mode="json", exclude_unset=True)},
         config_sha256="",
         data=DataEntry(
