@@ -14,12 +14,12 @@ from synthesizer.report.blocks import (
     Block,
     Cell,
     DataTable,
-    Form,
     Heading,
     Note,
     Section,
     Words,
     section,
+    value_table,
 )
 from synthesizer.report.charts import el
 from synthesizer.report.expected import expected_of
@@ -79,7 +79,7 @@ def run_section(record: Record) -> Iterator[Block]:
     """Yield the facts of the run, without seed and key."""
     manifest = record.manifest
     versions = [("Python", manifest.python), *manifest.packages.items()]
-    yield _pairs("Facts of the run", "Fact", "Value", _facts(record))
+    yield value_table("Facts of the run", _facts(record), ("Fact", "Value"), "text")
     yield from (Note(note) for note in manifest.notes)
     if manifest.chain:
         yield _chain(manifest.chain)
@@ -88,15 +88,9 @@ def run_section(record: Record) -> Iterator[Block]:
         yield Words(["Steps before checks and output, in this order:", *manifest.after])
     if manifest.config:
         yield from _configuration(manifest.config)
-    yield _pairs("Versions", "Package", "Version", versions)
+    yield value_table("Versions", versions, ("Package", "Version"), "text")
     if manifest.seconds:
-        yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")
-
-
-def _pairs(
-    caption: str, first: str, second: str, rows: Sequence[Sequence[Cell]], form: Form = "text"
-) -> DataTable:
-    return DataTable(caption=caption, columns=(first, second), forms=("text", form), rows=rows)
+        yield value_table("Time", [*manifest.seconds.items()], ("Phase", "Seconds"))
 
 
 def _facts(record: Record) -> list[tuple[str, Cell]]:
@@ -235,7 +229,8 @@ def reading_section(record: Record) -> Iterator[Block]:
         (el("span", {"id": slug(name)}, name), meaning)
         for name, meaning in (*glossary(record).items(), *_TERMS[:_PLAIN_TERMS])
     ]
-    yield _pairs("Glossary; All figures has the meaning of each figure", "Term", "Meaning", terms)
+    caption = "Glossary; All figures has the meaning of each figure"
+    yield value_table(caption, terms, ("Term", "Meaning"), "text")
 
 
 def glossary(record: Record) -> dict[str, str]:

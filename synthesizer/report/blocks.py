@@ -128,11 +128,14 @@ def first_rows(table: DataTable, most: int) -> DataTable:
     return replace(table, caption=caption, rows=table.rows[:most])
 
 
-def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
+def value_table(
+    caption: str,
+    values: Sequence[Sequence[Cell]],
+    columns: tuple[str, str] = ("Figure", "Value"),
+    form: Form = "figure",
+) -> DataTable:
     """Return a table of named values."""
-    return DataTable(
-        caption=caption, columns=("Figure", "Value"), forms=("text", "figure"), rows=values
-    )
+    return DataTable(caption=caption, columns=columns, forms=("text", form), rows=values)
 
 
 @dataclass(frozen=True, kw_only=True)

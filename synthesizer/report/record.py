@@ -340,21 +340,10 @@ class Manifest(Result):
             config = PublicConfig.model_validate(self.config)
         except ValidationError as error:
             raise DataError(_damaged(Path(MANIFEST), error, "config")) from error
-        return PublicManifest(
-            config=config,
-            panel=self.panel,
-            groups=self.groups,
-            design=self.design,
-            variables=self.variables,
-            chain=self.chain,
-            maker=self.maker,
-            extensions=self.extensions,
-            packages=self.packages,
-            after=self.after,
-            relations=self.relations,
-            differences=self.differences,
-            original_rows=self.n_units if config.output.publish_rows else None,
-        )
+        names = PublicManifest.model_fields.keys() & type(self).model_fields.keys() - {"config"}
+        facts = {name: getattr(self, name) for name in names}
+        rows = self.n_units if config.output.publish_rows else None
+        return PublicManifest(config=config, original_rows=rows, **facts)
 
     @property
     def n_units(self) -> int:

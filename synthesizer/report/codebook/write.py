@@ -31,6 +31,7 @@ from synthesizer.report.blocks import (
     Words,
     row_table,
     section,
+    value_table,
     written,
 )
 from synthesizer.report.charts import el
@@ -277,25 +278,16 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
         _analysis(codebook),
     ]
     title = "Codebook of the synthetic data"
-    return render(title, sections, banner=_banner(codebook), for_release=True)
-
-
-def _banner(codebook: ReleaseCodebook) -> str:
-    """Return the banner of the page."""
-    if not codebook.synthesis.modelled:
-        return f"{_BANNER} Records may be real."
-    return _BANNER
+    banner = _BANNER if codebook.synthesis.modelled else f"{_BANNER} Records may be real."
+    return render(title, sections, banner=banner, for_release=True)
 
 
 def _datasets(codebook: ReleaseCodebook) -> Section:
     files, rows = codebook.datasets.files, codebook.datasets.rows
     first = f"The first {_MAX_FILES} of {len(files):,} files"
-    table = DataTable(
-        caption="Files" if len(files) <= _MAX_FILES else first,
-        columns=["file", "records"],
-        forms=["text", "count"],
-        rows=[*zip(files, rows, strict=True)][:_MAX_FILES],
-    )
+    caption = "Files" if len(files) <= _MAX_FILES else first
+    shown = [*zip(files, rows, strict=True)][:_MAX_FILES]
+    table = value_table(caption, shown, ("file", "records"), "count")
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
         paragraphs.append(sentences()["several"])
