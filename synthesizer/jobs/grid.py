@@ -77,7 +77,7 @@ def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[s
     {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
     """
     wanted: dict[str, tuple[Any, ...]] = {}
-    problems: list[str] = []
+    problems = Problems()
     for text in texts:
         key, sign, values = text.partition("=")
         key = key.strip()
@@ -86,10 +86,8 @@ def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[s
         elif key in wanted:
             problems.append(f"--vary {key}: is given twice; write all values after one =")
         else:
-            try:
+            with problems.gathered():
                 wanted[key] = _values(key, values)
-            except ConfigError as error:
-                problems += error.problems
     return wanted, problems
 
 
