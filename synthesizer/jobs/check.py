@@ -155,7 +155,7 @@ def check(
         data = _compared(plan, problems, original, several, holdout, names)
         data = replace(data, declared={**(data.declared or {}), **(declarations or {})})
         results = check_data(data, plan, notes=notes, problems=problems, **common)
-        return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+        return results.judged_by(plan.limits)
 
 
 @contextmanager
@@ -404,9 +404,7 @@ def check_files(
         results = check_data(
             data, plan, notes=notes, seed=seed, workers=workers, listener=listener, problems=faults,
         )  # fmt: skip
-        results = _beside_others(results, files, plan, seed)
-        if plan.limits.model_fields_set:
-            results = results.judged_by(plan.limits)
+        results = _beside_others(results, files, plan, seed).judged_by(plan.limits)
         manifest = _manifest(files, data, plan, seed)
         record = Record(manifest, results, results.exceeded(plan.limits))
         checked = CheckedFiles(record, files, _axes(plan.checks))

@@ -152,7 +152,7 @@ def plan_rules(
     zeros = _listed_zeros(context, chain, findings.problems)
     findings.notes += _several_values(context.config, chain)
     findings.add(broken_findings(context.config, _broken(context, rules, forbids)))
-    if context.config.finds_structural_zeros:
+    if "auto" in context.config.structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
     if relations:
         findings.note("relations_kept", kept=listed(relations, 2, "; "))

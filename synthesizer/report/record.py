@@ -478,12 +478,7 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
     DataError
         If the directory is not a result of a run of this version, or is damaged.
     """
-    manifest = manifest_in(directory)
-    if manifest is None:
-        raise DataError(
-            f"{directory} is no result of a run: it has no {MANIFEST}; name the directory that "
-            "'synthesizer run' wrote"
-        )
+    manifest = run_manifest(directory)
     path = directory / CHECKS
     if not path.is_file():
         raise DataError(f"{path} is missing: checks were off, or the run is incomplete; {RERUN}")
@@ -497,6 +492,17 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
         raise DataError(_damaged(path, error)) from error
     changes = tuple(_changes(directory, manifest)) if compare_files else ()
     return Record(manifest, results, exceeded, extensions, changes)
+
+
+def run_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a result directory; a DataError also without one."""
+    manifest = manifest_in(directory)
+    if manifest is None:
+        raise DataError(
+            f"{directory} is no result of a run: it has no {MANIFEST}; name the directory that "
+            "'synthesizer run' wrote"
+        )
+    return manifest
 
 
 def manifest_in(directory: Path) -> Manifest | None:

@@ -54,7 +54,7 @@ from synthesizer.report.codebook.words import (
     written_words,
 )
 from synthesizer.report.page import fragment, render
-from synthesizer.report.record import Manifest, PublicManifest, manifest_in
+from synthesizer.report.record import Manifest, PublicManifest, run_manifest
 
 PURPOSE = (
     "This codebook belongs to the synthetic datasets and is released with them. All numbers were "
@@ -152,12 +152,7 @@ def is_result(path: Path) -> bool:
 
 def run_codebook(run: Path) -> ReleaseCodebook:
     """Return the codebook of a finished run, with the datasets of its manifest."""
-    manifest = manifest_in(run)
-    if manifest is None:
-        raise DataError(
-            f"{run}: is no result of a run: it has no manifest.json; name the directory that "
-            "'synthesizer run' wrote"
-        )
+    manifest = run_manifest(run)
     return release_codebook(manifest.public, _verified(run, manifest))
 
 
