@@ -124,9 +124,8 @@ class WeightsShown(Measured):
         if self.totals > self.totals_by_chance:
             cautions.append(
                 f"the weights of {plural(self.totals, 'level')} that fewer than {MIN_HOLDERS} "
-                f"{{records}} "
-                "have add up to exactly the original's: group rare levels before weights are raked "
-                "to their totals"
+                "{records} have add up to exactly the original's: group rare levels before weights "
+                "are raked to their totals"
             )
         return tuple(cautions)
 

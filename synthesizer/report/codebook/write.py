@@ -161,7 +161,12 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
 
     A missing directory is made.
     """
-    _check_output(run, out, overwrite=overwrite)
+    if out.resolve() == run.resolve():
+        raise OutputError(
+            f"{out}: is the directory of the run, whose manifest lists its files; name another "
+            "directory (-o)"
+        )
+    check_inside(out, NAMES, overwrite=overwrite)
     texts = {out / name: text for name, text in _texts(run_codebook(run)).items()}
     write_texts(texts, overwrite=overwrite, parents=True)
     return tuple(texts)
@@ -189,15 +194,6 @@ def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
         lists = ["How the files differ from the confidential file:", *codebook.differences]
         texts.append("\n\n".join([*written_words("readme", {}), *lists, ""]))
     return dict(zip(NAMES, texts, strict=False))
-
-
-def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
-    if out.resolve() == run.resolve():
-        raise OutputError(
-            f"{out}: is the directory of the run, whose manifest lists its files; name another "
-            "directory (-o)"
-        )
-    check_inside(out, NAMES, overwrite=overwrite)
 
 
 def _verified(run: Path, manifest: Manifest) -> list[Path]:
