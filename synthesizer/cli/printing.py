@@ -24,7 +24,6 @@ from rich.text import Text
 
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
-from synthesizer.measures.figure import Row
 from synthesizer.report.blocks import MINUS, Added, DataTable, row_table, written
 
 PIPE_WIDTH = 80
@@ -138,14 +137,13 @@ class _Phase:
     seconds: float = 0.0
     """Without those of nested phases."""
     task: Any = None
+    """Its live line, hidden when the phase stops."""
 
 
 class _Phases:
     """Prints a line for each finished phase; ``bars`` shows the current one live."""
 
-    def __init__(
-        self, print_line: Callable[[str], None], bars: Progress | None, *, ended: bool
-    ) -> None:
+    def __init__(self, print_line: Callable[[str], None], bars: Progress, *, ended: bool) -> None:
         self.print_line, self.bars = print_line, bars
         self.min_seconds = _MIN_SECONDS if ended else inf
         self.column = 24 if _console(sys.stderr).width > 2 * 24 else 0
@@ -160,26 +158,23 @@ class _Phases:
             self.print_ended()
         shown = self.phases.setdefault(phase, _Phase(total))
         self.open.append(phase)
-        if self.bars is not None:
-            shown.task = self.bars.add_task(phase, total=shown.total, completed=shown.done)
+        shown.task = self.bars.add_task(phase, total=shown.total, completed=shown.done)
 
         def advance(done: int) -> None:
             shown.done += done
-            if self.bars is not None and shown.task is not None:
-                self.bars.update(shown.task, completed=shown.done)
+            self.bars.update(shown.task, completed=shown.done)
 
         return advance
 
     def tell(self, phase: str, text: str) -> None:
         """Show progress of a phase in words after its name."""
-        shown = self.phases.get(phase)
-        if self.bars is not None and shown is not None and shown.task is not None:
-            self.bars.update(shown.task, description=f"{phase}: {text}")
+        if phase in self.phases:
+            self.bars.update(self.phases[phase].task, description=f"{phase}: {text}")
 
     def expect(self, phase: str, seconds: float) -> None:
         """Show the seconds that a phase will still need."""
-        task = self.phases[phase].task if phase in self.phases else None
-        if self.bars is not None and task is not None:
+        if phase in self.phases:
+            task = self.phases[phase].task
             now = self.bars.tasks[self.bars.task_ids.index(task)].elapsed or 0.0
             self.bars.update(task, expected=now + seconds)
 
@@ -187,10 +182,7 @@ class _Phases:
         """End a phase and the open phases inside it."""
         self._clock()
         while phase in self.open:
-            shown = self.phases[self.open.pop()]
-            if self.bars is not None and shown.task is not None:
-                self.bars.remove_task(shown.task)
-                shown.task = None
+            self.bars.update(self.phases[self.open.pop()].task, visible=False)
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
@@ -262,7 +254,7 @@ def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
         return
     console = _console(sys.stderr)
     if not sys.stderr.isatty() or console.is_dumb_terminal:
-        phases = _Phases(lambda line: complain([line]), None, ended=ended)
+        phases = _Phases(lambda line: complain([line]), Progress(disable=True), ended=ended)
         yield phases
         phases.print_ended()
         return
@@ -417,7 +409,7 @@ def with_hyphens(text: str) -> str:
     return re.sub(rf"{MINUS}(?=[\d.])", "-", text)
 
 
-def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:
+def show_rows(rows: Sequence[Any], title: str, *columns: str | Added) -> None:
     """Print a table of rows that name their columns; nothing without rows."""
     if rows:
         show_table(row_table(rows, title, names=columns))

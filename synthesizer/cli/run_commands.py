@@ -131,14 +131,13 @@ def plan(config: ConfigPath, settings: Settings = None) -> None:
     from synthesizer.cli.screen import show_plan
     from synthesizer.data.files import check_output
     from synthesizer.plan.forecast import forecast
-    from synthesizer.plan.overview import plan_table, zero_rows
     from synthesizer.plan.plan import prepare
 
     planned = prepare(config, overrides=overrides_of(settings), check_directory=False)
     output = planned.output
     later = check_output(output.directory, overwrite=output.overwrite)
     ahead = forecast(planned, spent=process_time())
-    show_plan(planned, plan_table(planned), zero_rows(planned), ahead, later)
+    show_plan(planned, ahead, later)
 
 
 def run(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from synthesizer.jobs.starter import Starter
     from synthesizer.models.step import Rule
     from synthesizer.plan.forecast import Forecast
-    from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
+    from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.decision import Advised
     from synthesizer.report.record import Record
@@ -186,21 +186,16 @@ def _size(plan: Plan) -> str:
     return f"{plural(table.n_units, form.unit)}, {rows}" if isinstance(table, PanelTable) else rows
 
 
-def show_plan(
-    plan: Plan,
-    rows: Sequence[PlanRow],
-    zeros: tuple[Sequence[ZeroRow], Sequence[ZeroRow], str],
-    ahead: Forecast | None,
-    later: Sequence[str] = (),
-) -> None:
+def show_plan(plan: Plan, ahead: Forecast | None, later: Sequence[str] = ()) -> None:
     """Print a plan: chain, extensions, checks, notes, forecast; ``later`` are problems of a run."""
     from synthesizer.measures.risk.rare_values import MIN_HOLDERS
+    from synthesizer.plan.overview import plan_table
 
     if plan.has_chain:
-        _show_chain(plan, rows)
-        _show_zeros(plan, *zeros)
+        _show_chain(plan, plan_table(plan))
+        _show_zeros(plan)
     else:
-        _show_variables(plan, rows)
+        _show_variables(plan, plan_table(plan))
     for made in plan.extended.values():
         with plan.guarded():
             for table in made.blocks(plan.m):
@@ -237,24 +232,24 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
             say(f"{forbid.text} ({forbid.variable} is drawn again until this holds)")
 
 
-def _show_zeros(
-    plan: Plan, pairs: Sequence[ZeroRow], triples: Sequence[ZeroRow], left_out: str
-) -> None:
+def _show_zeros(plan: Plan) -> None:
     """Print variables with structural zeros, and how the plan treats them."""
-    if left_out:
-        say(f"structural zeros: {left_out} were not searched (too many)")
+    from synthesizer.plan.overview import OF_ZEROS, zeros_of
+
+    search = zeros_of(plan)
+    if search.left_out:
+        say(f"structural zeros: {search.left_out} were not searched (too many)")
     configured = plan.settings.get("structural_zeros") or ()
-    if not pairs and not triples:
+    if not search.zeros:
         if "auto" in configured:
             say("structural_zeros: auto detected no impossible combinations")
         return
-    columns = ("names", "independent", "new_sample", "combinations", "rare_cells", "persons")
+    what = "variables with combinations that do not occur"
     for rows, title in (
-        (pairs, "pairs of variables with combinations that do not occur"),
-        (triples, "three variables with combinations that do not occur, although each pair does"),
+        (search.pairs, f"pairs of {what}"),
+        (search.triples, f"three {what}, although each pair does"),
     ):
-        if rows:
-            show_rows(rows[:MAX_ZERO_ROWS], title, *columns, "rare_share")
+        show_rows(rows[:MAX_ZERO_ROWS], title, *OF_ZEROS)
         if len(rows) > MAX_ZERO_ROWS:
             say(f"and {len(rows) - MAX_ZERO_ROWS} more")
     say(
@@ -275,7 +270,7 @@ def _show_zeros(
     elif not configured:
         say(
             "Combinations that do not occur may be invented. 'structural_zeros: auto' forbids that "
-            f"for {plural(len(pairs) + len(triples), 'group')} of variables. It reveals which rare "
+            f"for {plural(len(search.zeros), 'group')} of variables. It reveals which rare "
             "combinations exist, and changes distributions. Switch it on if impossible rows would "
             "mislead researchers. Leave it off if rare combinations identify persons"
         )

@@ -806,11 +806,6 @@ class _ChainConfig(Part):
         return self.design is not None and self.design.redrawn
 
     @property
-    def finds_structural_zeros(self) -> bool:
-        """Whether structural zeros are detected automatically."""
-        return "auto" in self.structural_zeros
-
-    @property
     def structural_zero_lists(self) -> tuple[tuple[str, ...], ...]:
         """The lists of variables under ``structural_zeros``, without 'auto'."""
         return tuple(names for names in self.structural_zeros if not isinstance(names, str))

@@ -310,13 +310,10 @@ class FittedChain(Source):
         ``first`` begins a block; ``end`` ends a block or the dataset. Only for chains without
         strata.
         """
-        steps = self.steps_of(dataset)
-        blocks = (
-            (dataset, 0, start, min(start + self.frame.block, end))
-            for start in range(first, end, self.frame.block)
-        )
+        steps, blocks = self.steps_of(dataset), self._blocks([end])[first // self.frame.block :]
         parts = [
-            draw_block(steps, self.rules, self.forbids, seed, block, self.frame) for block in blocks
+            draw_block(steps, self.rules, self.forbids, seed, (dataset, *block), self.frame)
+            for block in blocks
         ]
         return self.frame.finished(stacked(parts), self.schema, first)
 

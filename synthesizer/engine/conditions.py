@@ -77,15 +77,6 @@ class Given:
     origin: str
     """Name of its table, for messages."""
 
-    def patterns(self, rows: IntArray) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
-        """Yield positions in ``rows`` with the same filled columns, and these columns."""
-        names = self.table.names
-        matrix = np.stack([self.filled[name][rows] for name in names], axis=1)
-        kinds, which = np.unique(matrix, axis=0, return_inverse=True)
-        for number, kind in enumerate(kinds):
-            chosen = tuple(name for name, there in zip(names, kind, strict=True) if there)
-            yield np.flatnonzero(which.ravel() == number), chosen
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conditions:
@@ -107,8 +98,13 @@ class Conditions:
         return self.given.table.n_rows if self.given is not None else next(iter(totals), None)
 
     def patterns(self, rows: IntArray) -> Iterator[tuple[IntArray, tuple[str, ...]]]:
-        """Yield positions in ``rows`` with the same given columns, and these columns."""
-        yield from [(np.arange(len(rows)), ())] if self.given is None else self.given.patterns(rows)
+        """Yield positions in ``rows`` with the same filled columns, and these columns."""
+        filled = {} if self.given is None else self.given.filled
+        matrix = np.array([mask[rows] for mask in filled.values()], dtype=bool)
+        kinds, which = np.unique(matrix.reshape(-1, len(rows)), axis=1, return_inverse=True)
+        for number, kind in enumerate(kinds.T):
+            chosen = tuple(name for name, there in zip(filled, kind, strict=True) if there)
+            yield np.flatnonzero(which.ravel() == number), chosen
 
     @property
     def names(self) -> frozenset[str]:
@@ -133,7 +129,7 @@ class Conditions:
         first, held = data.unit_table, list[IntArray]()
         tables = [margin.cells.take(margin.shares > 0) for margin in self.margins]
         if self.given is not None:
-            every = self.given.patterns(np.arange(self.given.table.n_rows))
+            every = self.patterns(np.arange(self.given.table.n_rows))
             tables += [self.given.table.select(names).take(rows) for rows, names in every]
         for wanted in tables:
             of = combinations_of(Table.concatenate([wanted, first.select(wanted.names)]))

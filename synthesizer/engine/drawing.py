@@ -129,7 +129,9 @@ def draw_block(
         rng = seed.generator("draw", dataset, stratum, name, start // frame.block)
         with error_context("drawing", name, step.method, stratum):
             if isinstance(step.value_model, FittedCareerModel):
-                table = _opened(step, step.value_model, frame, table, rng)
+                persons = panel_of(table)
+                careers = step.value_model.open(persons.select(step.predictors), rng=rng)
+                table = frame.opened(persons, *careers)
                 continue
             if step.copied_column is not None:
                 units = np.arange(start, stop)
@@ -145,19 +147,6 @@ def draw_block(
                 column = draw_allowed(step, of_rules, of_zeros, table, rng)
         table = table.with_column(column)
     return table.with_columns(map(replace, table.columns))  # frees the results of `once_a_column`
-
-
-def _opened(
-    step: FittedStep,
-    careers: FittedCareerModel,
-    frame: Frame | RowFrame,
-    table: Table,
-    rng: np.random.Generator,
-) -> Table:
-    """Return the table with drawn careers, which define the rows of all later variables."""
-    persons = panel_of(table)
-    index, states = careers.open(persons.select(step.predictors), rng=rng)
-    return frame.opened(persons, index, states)
 
 
 def draw_allowed(

@@ -158,32 +158,24 @@ def _takes_model(hint: Any) -> bool:
     return any(isinstance(kind, type) and issubclass(kind, ConditionalModel) for kind in kinds)
 
 
-@dataclasses.dataclass(frozen=True)
-class _DefaultModel:
-    """The default of an option that is a model."""
-
-    model: ConditionalModel
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that differ from the defaults of its class."""
-        usual = type(self.model)
-        return {
-            item.name: getattr(self.model, item.name)
-            for item in dataclasses.fields(usual)
-            if item.default is not dataclasses.MISSING
-            and getattr(self.model, item.name) != item.default
-        }
-
-
-def _default_models(model_class: type[ConditionalModel]) -> dict[str, _DefaultModel]:
-    """Return the default models of a model's options."""
-    defaults = {
-        item.name: item.default_factory()
+def _defaults(model_class: type[ConditionalModel]) -> dict[str, Any]:
+    """Return the default of each field; MISSING without one."""
+    return {
+        item.name: item.default
+        if item.default_factory is dataclasses.MISSING
+        else item.default_factory()
         for item in dataclasses.fields(model_class)
-        if item.default_factory is not dataclasses.MISSING
     }
-    return {key: _DefaultModel(m) for key, m in defaults.items() if isinstance(m, ConditionalModel)}
+
+
+def _default_models(model_class: type[ConditionalModel]) -> dict[str, dict[str, Any]]:
+    """Return the default models of a model's options: each, and its options that it changes."""
+    models = {k: m for k, m in _defaults(model_class).items() if isinstance(m, ConditionalModel)}
+    changed = {
+        key: {k: getattr(m, k) for k, usual in _defaults(type(m)).items() if getattr(m, k) != usual}
+        for key, m in models.items()
+    }
+    return {key: {"model": model} | changed[key] for key, model in models.items()}
 
 
 def _property(hint: Any, default: Any, text: str | None) -> dict[str, Any]:
@@ -566,16 +558,16 @@ options
         self, value: object, usual: Mapping[str, Mapping[str, Any]]
     ) -> ConditionalModel:
         """Return the model of an option."""
-        if isinstance(value, _DefaultModel):
-            return self.build(self.name_of(value.model), value.options, usual=usual)
         if isinstance(value, ConditionalModel):
             self.name_of(value)  # raises if it is not registered
             return value
         if isinstance(value, str):
             return self.build(value, usual=usual)
-        if isinstance(value, Mapping) and isinstance(value.get("model"), str):
-            options = {str(key): option for key, option in value.items() if key != "model"}
-            return self.build(value["model"], options, usual=usual)
+        if isinstance(value, Mapping) and isinstance(value.get("model"), str | ConditionalModel):
+            options = {str(key): option for key, option in value.items()}
+            model = options.pop("model")
+            name = model if isinstance(model, str) else self.name_of(model)
+            return self.build(name, options, usual=usual)
         raise ConfigError("must be the name of a model or {model: NAME, OPTION: VALUE, ...}")
 
     def options_schema(self, name: str) -> dict[str, Any]:
@@ -589,12 +581,7 @@ options
         texts: dict[str, str] = {}
         for base in reversed(model_class.__mro__):  # each class describes the options it adds
             texts |= _parameter_texts(inspect.cleandoc(base.__doc__ or ""))
-        defaults = {
-            item.name: item.default
-            if item.default_factory is dataclasses.MISSING
-            else item.default_factory()
-            for item in dataclasses.fields(model_class)
-        }
+        defaults = _defaults(model_class)
         try:
             properties = {
                 option: _property(hint, defaults[option], texts.get(option))

@@ -183,13 +183,9 @@ def _search(
     likely.sort(key=lambda one: -one[0])
     persons = _Persons.of(owners)
     tested = (_tested(each, persons, log) for _, each in likely[:MAX_TESTED])
-    zeros = sorted((zero for zero in tested if zero is not None), key=_difference)
+    zeros = [zero for zero in tested if zero is not None]
+    zeros.sort(key=lambda zero: zero.new_sample - zero.independent)
     return tuple(zeros), len(sets) - looked + len(likely[MAX_TESTED:])
-
-
-def _difference(zero: ZeroCells) -> float:
-    """Return the sort key of a result: the largest difference first."""
-    return zero.new_sample - zero.independent
 
 
 @dataclass(frozen=True, eq=False)

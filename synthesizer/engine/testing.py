@@ -539,12 +539,9 @@ def _coded_variables(kind: Kind, size: int, most: int | None) -> Iterator[Variab
 def _label(variable: Variable) -> str:
     if variable.is_coded:
         codes = f" and {len(variable.missing)} missing codes" if variable.missing else ""
-        return f"{_article(variable.kind)} target of {len(variable.levels)} levels{codes}"
+        article = "an" if variable.kind is Kind.ORDERED else "a"
+        return f"{article} {variable.kind.value} target of {len(variable.levels)} levels{codes}"
     return f"a numeric target of {variable.decimals} decimals"
-
-
-def _article(kind: Kind) -> str:
-    return f"an {kind.value}" if kind is Kind.ORDERED else f"a {kind.value}"
 
 
 def _ranked(score: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.int32]:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
 from synthesizer.data.workers import Listener, silent
 from synthesizer.jobs.check_data import Named, check_data, setting_problems
+from synthesizer.jobs.manifest import now
 from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.measure import Axis, Synthesis
@@ -155,7 +155,7 @@ def check(
         data = _compared(plan, problems, original, several, holdout, names)
         data = replace(data, declared={**(data.declared or {}), **(declarations or {})})
         results = check_data(data, plan, notes=notes, problems=problems, **common)
-        return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+        return results.judged_by(plan.limits)
 
 
 @contextmanager
@@ -404,9 +404,7 @@ def check_files(
         results = check_data(
             data, plan, notes=notes, seed=seed, workers=workers, listener=listener, problems=faults,
         )  # fmt: skip
-        results = _beside_others(results, files, plan, seed)
-        if plan.limits.model_fields_set:
-            results = results.judged_by(plan.limits)
+        results = _beside_others(results, files, plan, seed).judged_by(plan.limits)
         manifest = _manifest(files, data, plan, seed)
         record = Record(manifest, results, results.exceeded(plan.limits))
         checked = CheckedFiles(record, files, _axes(plan.checks))
@@ -460,7 +458,7 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
         groups = GroupEntry(unit=data.form.unit, column=data.form.person_column or "")
     checks = config.model_dump(mode="json", include={"checks"})
     return Manifest(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         config={**checks, "limits": plan.limits.model_dump(mode="json", exclude_unset=True)},
         config_sha256="",
         data=DataEntry(

@@ -278,7 +278,11 @@ def _weighted(
     """Declare the survey weight as a number; drop survey columns that a file lacks, with notes."""
     every = [column_names(table) for table in (data.original, *data.synthetic)]
     named = {key: getattr(settings, key) for key in ("weight", "strata", "psu")}
-    lost = {key: None for key, name in named.items() if name and _lacks(every, name)}
+    lost = {
+        key: None
+        for key, name in named.items()
+        if name and not all(name in columns for columns in every)
+    }
     if settings.replicates is not None and not settings.replicates.among(every[0]):
         lost["replicates"] = None
     notes = [
@@ -291,10 +295,6 @@ def _weighted(
         declared[weight] = replace(declared.get(weight, Declaration()), kind=Kind.NUMERIC)
         data = replace(data, declared=declared)
     return data, settings.model_copy(update=lost), notes
-
-
-def _lacks(every: Iterable[Sequence[str]], name: str) -> bool:
-    return not all(name in columns for columns in every)
 
 
 def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:

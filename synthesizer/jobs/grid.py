@@ -17,7 +17,7 @@ from synthesizer.config.reading import FOREIGN_KEYS, house_name, sound_part
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.randomness import Seed
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
-from synthesizer.engine.registry import Registry
+from synthesizer.engine.registry import METHOD_ALIASES, Registry
 
 if TYPE_CHECKING:
     from synthesizer.plan.inputs import Input
@@ -77,7 +77,7 @@ def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[s
     {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
     """
     wanted: dict[str, tuple[Any, ...]] = {}
-    problems: list[str] = []
+    problems = Problems()
     for text in texts:
         key, sign, values = text.partition("=")
         key = key.strip()
@@ -86,10 +86,8 @@ def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[s
         elif key in wanted:
             problems.append(f"--vary {key}: is given twice; write all values after one =")
         else:
-            try:
+            with problems.gathered():
                 wanted[key] = _values(key, values)
-            except ConfigError as error:
-                problems += error.problems
     return wanted, problems
 
 
@@ -161,7 +159,7 @@ def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
         path: KeyPath = (whole,)
     elif first in keys:
         path = (first, *parts[1:])
-    elif len(parts) > 1 and _is_model(parts[0], registry):
+    elif len(parts) > 1 and parts[0] in {*registry.names, *METHOD_ALIASES}:
         return option_path(parts[0], ".".join(parts[1:]), registry), []
     else:
         names = [*keys, *registry.names]
@@ -172,14 +170,6 @@ def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
     if path[0] == "models" and len(path) == 3:
         return option_path(path[1], path[2], registry), []
     return path, []
-
-
-def _is_model(name: str, registry: Registry) -> bool:
-    try:
-        registry.canonical(name)
-    except ConfigError:
-        return False
-    return True
 
 
 def option_path(model: str, option: str, registry: Registry) -> KeyPath:

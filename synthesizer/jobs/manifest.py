@@ -270,8 +270,7 @@ def _panel(plan: Plan) -> PanelEntry | None:
         return None
     digest = history_digest(as_panel(plan.table), frame, len(frame.times))
     persons = plan.original.n_rows if plan.whole is None else plan.whole.n_units
-    more = {"persons": persons, "sha256": digest}
-    return PanelEntry.model_validate({**facts, **more})
+    return PanelEntry.model_validate({**facts, "persons": persons, "sha256": digest})
 
 
 def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.reading import AnyForm
-from synthesizer.data.after import NOT_DROPPED
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import ModelError, OutputError, SynthesizerError, plural
+from synthesizer.data.errors import OutputError, SynthesizerError, plural
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
@@ -230,24 +229,14 @@ def fit(
     6366
     """
     phases = Phases(listener)
+    return fitted_model(_plan_to_save(config, phases, registry=registry), phases)
+
+
+def _plan_to_save(config: AnyForm, phases: Phases, **options: Any) -> Plan:
     with phases.phase("read"):
-        plan = prepare(config, registry, check_directory=False)
-    _refuse_unsaved(plan)
-    return fitted_model(plan, phases)
-
-
-_NO_CONDITIONS = (
-    "conditions: a saved model has none; remove the key, and write generate with --given, --where "
-    "or --margins"
-)
-
-
-def _refuse_unsaved(plan: Plan) -> None:
-    """Refuse to save a model whose datasets need the confidential data, or have conditions."""
-    if plan.after.drop_uniques:
-        raise ModelError(NOT_DROPPED)
-    if plan.conditions is not None:
-        raise ModelError(_NO_CONDITIONS)
+        plan = prepare(config, check_directory=False, **options)
+    plan.refuse_saving()
+    return plan
 
 
 def fit_file(
@@ -256,7 +245,6 @@ def fit_file(
     *,
     overrides: Mapping[str, Any] | None = None,
     overwrite: bool = False,
-    registry: Registry | None = None,
     listener: Listener = silent,
 ) -> SavedModel:
     """Fit the chain of a configuration and save it to ``out``, which is locked meanwhile.
@@ -274,9 +262,7 @@ def fit_file(
 
     check_file(out, overwrite=overwrite, read=[config])
     phases = Phases(listener)
-    with phases.phase("read"):
-        plan = prepare(config, registry, overrides=overrides, check_directory=False)
-    _refuse_unsaved(plan)
+    plan = _plan_to_save(config, phases, overrides=overrides)
     read = [config, *([] if plan.data.path is None else [plan.data.path])]
     with new_file(out, overwrite=overwrite, read=read) as work:
         model = fitted_model(plan, phases)
@@ -348,20 +334,18 @@ class _Folder:
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""
-        plan, output = self.plan, self.plan.output
-        number, written = len(self.datasets) + 1, plan.restored(table)
+        number, written = len(self.datasets) + 1, self.plan.restored(table)
         self.sizes.append(table.n_units)
-        name = plan.making.write(table, written, self.directory, number) or write_dataset(
-            written,
-            self.directory,
-            number,
-            plan.m,
-            plan.data.layout,
-            output.format,
-            safe=output.spreadsheet_safe,
-        )
+        name = self.plan.making.write(table, written, self.directory, number)
+        name = name or self._written(written, number, self.plan.m)
         self.datasets.append(name)
         self.formulas.add(written, name)
+
+    def _written(self, table: Table, number: int, m: int, stem: str = "synthetic") -> str:
+        """Write a table as the configuration asks; return the name of its file."""
+        layout, output = self.plan.data.layout, self.plan.output
+        form, safe = output.format, output.spreadsheet_safe
+        return write_dataset(table, self.directory, number, m, layout, form, stem=stem, safe=safe)
 
     def write_beside(self, beside: Beside | None) -> dict[str, Any]:
         """Write the further files of a source for the steward; return its result."""
@@ -372,18 +356,10 @@ class _Folder:
             raise OutputError(f"{self.plan.source_key}: {odd[0]!r} is no valid file name")
         for name, text in beside.texts.items():
             write_text(self.directory / name, text)
+        tables = [self.plan.restored(self.plan.released(table)) for table in beside.tables]
         files = [
-            write_dataset(
-                self.plan.restored(self.plan.released(table)),
-                self.directory,
-                number,
-                len(beside.tables),
-                self.plan.data.layout,
-                self.plan.output.format,
-                stem=beside.stem,
-                safe=self.plan.output.spreadsheet_safe,
-            )
-            for number, table in enumerate(beside.tables, 1)
+            self._written(table, number, len(tables), beside.stem)
+            for number, table in enumerate(tables, 1)
         ]
         self.stewards += [*beside.texts, *files]
         result = beside.result if beside.named is None else beside.named(files)

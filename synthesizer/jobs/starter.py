@@ -310,7 +310,6 @@ def write_starter(
     data: Path | SqlConfig,
     output: Path | None,
     *,
-    panel: PanelConfig | None = None,
     options: StarterOptions | None = None,
     overwrite: bool,
     listener: Listener = silent,
@@ -320,7 +319,7 @@ def write_starter(
     It contains the seed and counts of the data, so it is confidential.
     """
     path = output if output is not None else Path(f"{_stem(data)}.yaml")
-    options = options or StarterOptions(panel=panel)
+    options = options or StarterOptions()
     read = [data, *beside(data, options.file)] if isinstance(data, Path) else []
     check_file(path, overwrite=overwrite, read=read)
     starter = make_starter(data, path, options, listener)
@@ -387,8 +386,8 @@ def make_starter(
             if key != by or not lines
         ],
         variables=list(_entries(reading, codebook, () if options.has_form else relations)),
-        survival=_survival(reading.table) if options.panel is None else None,
-        zeros=_zeros(reading.zeros),
+        survival=suggest_pair(reading.table) if options.panel is None else None,
+        zeros=reading.zeros,
         dropped=reading.roles.dropped,
         relations=dict.fromkeys(" ".join(r.sentence.split())[:_MAX_SENTENCE] for r in relations),
         scenario=scenario,
@@ -590,22 +589,6 @@ def _declaration(variable: Variable) -> dict[str, Any]:
     levels = variable.levels if variable.kind is Kind.ORDERED else ()
     entry = {"kind": variable.kind.value, "missing": variable.missing, "levels": levels}
     return {key: value for key, value in entry.items() if value}
-
-
-def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
-    """Return words about pairs with impossible combinations; None without such pairs."""
-    if not zeros:
-        return None
-    return {
-        "what": f"{plural(len(zeros), 'pair')} {'have' if len(zeros) > 1 else 'has'}",
-        "example": " and ".join(as_yaml(name) for name in zeros[0].names),
-    }
-
-
-def _survival(table: Table) -> dict[str, str] | None:
-    drawn = table.select(c.name for c in table.columns if c.variable.kind is not Kind.ID)
-    pair = suggest_pair(drawn)
-    return None if pair is None else dict(zip(("event", "time"), pair, strict=True))
 
 
 def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Suggestion | None:

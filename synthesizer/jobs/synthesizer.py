@@ -46,7 +46,7 @@ from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
-from synthesizer.report.blocks import Block, DataTable, Heading
+from synthesizer.report.blocks import Block, DataTable, Heading, value_table
 from synthesizer.report.figures import HIDDEN
 
 if TYPE_CHECKING:
@@ -259,13 +259,7 @@ class Synthesizer:
         heading = Heading("Synthesizer", "; ".join(self._state()) or "not fitted")
         blocks: list[Block] = [heading]
         if settings := [*self._settings()]:
-            table = DataTable(
-                caption="Settings",
-                columns=("Setting", "Value"),
-                forms=("text", "text"),
-                rows=settings,
-            )
-            blocks.append(table)
+            blocks.append(value_table("Settings", settings, ("Setting", "Value"), "text"))
         source = None if self._fitted is None else self._fitted.source
         if isinstance(source, FittedChain):
             blocks.append(_model_table(source.strata[0].replicates[0]))

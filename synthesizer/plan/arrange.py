@@ -133,7 +133,8 @@ def _wide(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ..
         problems.append(problem("career_not_wide", name=career, variables=", ".join(config.wide)))
     elif career is not None and not problems:
         variable = form.variables[list(config.wide).index(career)]
-        problems += _coded_problems(career, is_coded=variable.is_coded)
+        if not variable.is_coded:
+            problems.append(problem("career_is_number", name=career))
         problems += label_problems(variable, career=True, allowed=config.absent)
     if config.view:
         problems.append(problem("panel_view_wide"))
@@ -142,21 +143,13 @@ def _wide(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ..
 
 
 def _career_problems(config: PanelConfig, table: Table, keys: tuple[str, str]) -> Iterator[str]:
-    if config.career is None:
-        return
-    if config.career in keys:
+    name = config.career
+    if name in keys:
         yield problem("career_is_key")
-        return
-    column = table[config.career]
-    if column.variable.kind is Kind.ID:
-        yield problem("career_is_id", name=config.career)
-        return
-    yield from _coded_problems(config.career, is_coded=column.is_coded)
-
-
-def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
-    if not is_coded:
-        yield problem("career_is_number", name=career)
+    elif name is not None and table[name].variable.kind is Kind.ID:
+        yield problem("career_is_id", name=name)
+    elif name is not None and not table[name].is_coded:
+        yield problem("career_is_number", name=name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

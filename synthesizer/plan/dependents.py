@@ -13,7 +13,7 @@ from synthesizer.data.relations import Relation
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context, needed_as_drawn, set_or_redrawn
-from synthesizer.plan.findings import Draft, Findings, note, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """Operations that are not defined for all numbers."""
@@ -165,24 +165,18 @@ def survival_findings(context: Context) -> Draft[None]:
     pairs, findings = context.config.survival, Findings()
     if context.is_panel:
         return Draft(None, (problem("survival_in_panel"),) if pairs else ())
-    if "survival" not in context.config.model_fields_set:
-        findings.notes += _suggestion(context)
+    pair = suggest_pair(context.table.select(context.names))
+    if pair is not None and "survival" not in context.config.model_fields_set:
+        findings.note("looks_like_survival", event=pair[0], time=pair[1])
     counts = Counter(name for pair in pairs for name in (pair.event, pair.time))
     for name, count in counts.items():
         if count > 1:
             findings.problem("survival_twice", name=name)
         if context.takes_no_part(name):
             findings.problem("takes_no_part", name=name, entry="survival")
-    for pair in pairs:
-        findings.problems += _kind_problems(context, pair.event, pair.time)
+    for one in pairs:
+        findings.problems += _kind_problems(context, one.event, one.time)
     return findings.of(None)
-
-
-def _suggestion(context: Context) -> Iterator[str]:
-    pair = suggest_pair(context.table.select(context.names))
-    if pair is not None:
-        event, time = pair
-        yield note("looks_like_survival", event=event, time=time)
 
 
 def _kind_problems(context: Context, event: str, time: str) -> Iterator[str]:

@@ -186,9 +186,7 @@ def values_in_periods(name: str, names: Iterable[str]) -> str | None:
     "'pay' changes within persons; name its value in a period: pay@first, pay@last"
     """
     views = [column for column in names if column.startswith(f"{name}@")]
-    if not views:
-        return None
-    return _in_periods(name, views)
+    return _in_periods(name, views) if views else None
 
 
 def _in_periods(name: str, views: Sequence[str]) -> str:

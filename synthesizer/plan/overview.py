@@ -15,11 +15,12 @@ from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import finite_number
-from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
+from synthesizer.engine.structural_zeros import ZeroSearch, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import MIN_HOLDERS, level_counts, once_a_person
 from synthesizer.models.fixed import Derived, Follows
 from synthesizer.plan.inputs import read_to_describe
+from synthesizer.report.blocks import Added, joined
 
 if TYPE_CHECKING:
     from synthesizer.models.step import Step
@@ -154,17 +155,11 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
     steps, table = plan.spec.steps, plan.drawn
     fitted = [step in plan.fitted.steps for step in steps]
+    makers = [None if drawn else plan.maker for drawn in fitted]
     costs = np.array([work(step, table[step.variable]) for step in steps]) * fitted
     shares = costs / max(costs.sum(), 1.0)
-    rows = [
-        _row(position, step, table, float(share))
-        for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
-    ]
-    unfitted = {"model": plan.maker, "predictors": 0}
-    return [
-        row if drawn else row.model_copy(update=unfitted)
-        for row, drawn in zip(rows, fitted, strict=True)
-    ]
+    rows = zip(steps, shares.tolist(), makers, strict=True)
+    return [_row(position, table, *of_step) for position, of_step in enumerate(rows, 1)]
 
 
 def relations_of(plan: Plan) -> Iterator[Relation]:
@@ -176,44 +171,27 @@ def relations_of(plan: Plan) -> Iterator[Relation]:
             yield Relation("follows", step.model.of, step.variable)
 
 
-class ZeroRow(Row):
-    """Variables with unseen combinations; confidential, because it counts persons."""
-
-    names: str = column("variables", "text")
-    independent: float = column(
-        "unseen combinations if unrelated", "share", "rows with a combination that does not occur"
-    )
-    new_sample: float = column("unseen combinations in a new sample", "share", "see Good 1953")
-    combinations: int = column("combinations that occur", "count", "in the data")
-    rare_cells: int = column("rare combinations", "count", "of fewer than 5 persons")
-    persons: int = column("persons in them", "count", "persons with a rare combination")
-    rare_share: float = column("share of rows", "share", "rows with a rare combination")
+OF_ZEROS = (
+    Added("variables", "text", lambda zero: joined(zero.names)),
+    Added("unseen combinations if unrelated", "figure", lambda zero: zero.independent),
+    Added("unseen combinations in a new sample", "figure", lambda zero: zero.new_sample),
+    Added("combinations that occur", "count", lambda zero: zero.combinations),
+    Added("rare combinations", "count", lambda zero: zero.rare_cells),
+    Added("persons in them", "count", lambda zero: zero.persons),
+    Added("share of rows", "figure", lambda zero: zero.rare_share),
+)
+"""Columns of a table of `ZeroCells`; confidential, because it counts persons."""
 
 
-def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:
+def zeros_of(plan: Plan) -> ZeroSearch:
     """Return pairs and triples with structural zeros, and the sets that were not searched."""
     drawn = [name for name in plan.table.names if name in plan.spec.order]
     of_file = (name for name in drawn if not plan.arrangement.follows(name))
-    search = structural_zeros(plan.table.select(of_file))
-    return _zero_rows(search.pairs), _zero_rows(search.triples), search.left_out
+    return structural_zeros(plan.table.select(of_file))
 
 
-def _zero_rows(zeros: Sequence[ZeroCells]) -> list[ZeroRow]:
-    return [
-        ZeroRow(
-            names=f"{', '.join(zero.names[:-1])} and {zero.names[-1]}",
-            independent=zero.independent,
-            new_sample=zero.new_sample,
-            combinations=zero.combinations,
-            rare_cells=zero.rare_cells,
-            persons=zero.persons,
-            rare_share=zero.rare_share,
-        )
-        for zero in zeros
-    ]
-
-
-def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
+def _row(position: int, table: Table, step: Step, share: float, maker: str | None) -> PlanRow:
+    """Return the row of a variable; with ``maker``, its model is not fitted."""
     column = table[step.variable]
     variable = column.variable
     counts = level_counts(column)
@@ -223,8 +201,8 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         position=position,
         variable=variable.name,
         kind=variable.kind.value,
-        model=step.method,
-        predictors=step.n_predictors,
+        model=maker or step.method,
+        predictors=0 if maker else step.n_predictors,
         levels=int((counts > 0).sum()),
         missing=int((~column.is_observed).sum()),
         rare=rare,

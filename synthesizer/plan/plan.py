@@ -20,7 +20,7 @@ import pyarrow as pa
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.config.section import SampleDesign, Section
-from synthesizer.data.after import After
+from synthesizer.data.after import NOT_DROPPED, After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement, Frame
@@ -205,11 +205,9 @@ class Plan:
         """The models to fit: all, or those of variables that are drawn after the categories."""
         if self.has_chain:
             return self.spec
-        drawn = () if self.making.makes_all else filter(self._is_drawn, self.spec.steps)
-        return replace(self.spec, steps=tuple(drawn))
-
-    def _is_drawn(self, step: Step) -> bool:
-        return not self.table[step.variable].is_coded
+        steps = () if self.making.makes_all else self.spec.steps
+        drawn = tuple(step for step in steps if not self.table[step.variable].is_coded)
+        return replace(self.spec, steps=drawn)
 
     def fit(
         self, seed: Seed, phases: Phases | None = None, *, store: FitStore | None = None
@@ -238,6 +236,13 @@ class Plan:
             raise ModelError(self.making.no_model or problem("maker_not_saved", maker=key))
         with self._phase_of_fits(phases or Phases()) as advance:
             return self._fitting(self.table, seed, self.m, progress=advance).chain()
+
+    def refuse_saving(self) -> None:
+        """Refuse to save a model whose datasets need the confidential data, or have conditions."""
+        if self.after.drop_uniques:
+            raise ModelError(NOT_DROPPED)
+        if self.conditions is not None:
+            raise ModelError(problem("conditions_not_saved"))
 
     def refit(
         self, source: Source | None, seed: Seed, half: Table, m: int, repeat: int

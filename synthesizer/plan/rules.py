@@ -96,36 +96,27 @@ class ChainOrder:
         computed = tuple((table[name].variable, self.computed[name]) for name in later)
         return Forbid(condition=condition, variable=last, always=always, computed=computed)
 
-    def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
-        """Yield why no rule can set a variable; ``used`` are the variables of its condition."""
+    def setting_problem(self, name: str, used: Collection[str]) -> Problem | None:
+        """Return why no rule can set a variable; ``used`` are the variables of its condition."""
         if name not in self.order:
-            yield problem("rule_sets_no_variable", name=name)
-            return
+            return problem("rule_sets_no_variable", name=name)
         if name == self.career:
-            yield problem("rule_sets_career", name=name)
-            return
+            return problem("rule_sets_career", name=name)
         if name in self.following:
-            yield problem("rule_sets_what_follows", name=name)
-            return
+            return problem("rule_sets_what_follows", name=name)
         if name in self.fixed:
-            yield problem("rule_sets_fixed", name=name)
-            return
+            return problem("rule_sets_fixed", name=name)
         changing = sorted(set(used) - self.personal)
         if name in self.single and changing:
-            yield problem(
-                "rule_sets_several_values",
-                name=name,
-                unit=self.form.unit,
-                changing=", ".join(changing),
-                among=f"from {self.form.step} to {self.form.step}",
-            )
-            return
+            facts = {"unit": self.form.unit, "among": f"from {self.form.step} to {self.form.step}"}
+            return problem("rule_sets_several_values", name=name, changing=changing, **facts)
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
-        if late:
-            remedy = "change visit_sequence"
-            if self.codes_first:
-                remedy = "numbers are drawn after the categories: use forbid instead"
-            yield problem("rule_before_condition", name=name, late=", ".join(late), remedy=remedy)
+        if not late:
+            return None
+        remedy = "change visit_sequence"
+        if self.codes_first:
+            remedy = "numbers are drawn after the categories: use forbid instead"
+        return problem("rule_before_condition", name=name, late=late, remedy=remedy)
 
     def redrawing_problem(self, names: Collection[str]) -> Problem | None:
         """Return why the last of some variables cannot be redrawn; None if it can."""
@@ -161,7 +152,7 @@ def plan_rules(
     zeros = _listed_zeros(context, chain, findings.problems)
     findings.notes += _several_values(context.config, chain)
     findings.add(broken_findings(context.config, _broken(context, rules, forbids)))
-    if context.config.finds_structural_zeros:
+    if "auto" in context.config.structural_zeros:
         zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
     if relations:
         findings.note("relations_kept", kept=listed(relations, 2, "; "))
@@ -199,7 +190,7 @@ def _kept_relations(
                 zero = chain.zero(each, "", context.completed)
                 if chain.redrawing_problem(zero.names) is None:
                     zeros.append(replace(zero, is_firm=False))
-        elif not [*chain.setting_problems(name, condition.names)]:
+        elif chain.setting_problem(name, condition.names) is None:
             value = single_value(context.completed[name].variable, relation.value)
             rule = Rule(condition=condition, value=value, is_firm=False)
             rules += [rule, *_rules_of_leads(context, rule)]
@@ -276,13 +267,13 @@ def _rules(context: Context, chain: ChainOrder, problems: Problems) -> list[Rule
             if unknown := columns.unknown(entry, name):
                 problems += unknown
                 continue
-            faults = list(chain.setting_problems(name, used))
-            problems.at(entry, faults)
+            if fault := chain.setting_problem(name, used):
+                problems.append(fault.at(entry))
             if name not in table:
                 continue
             with problems.gathered(entry):
                 column = single_value(table[name].variable, value)
-                if condition is not None and not faults:
+                if condition is not None and fault is None:
                     rules.append(Rule(condition=condition, value=column))
                     rules += _rules_of_leads(context, rules[-1])
     return rules
@@ -501,13 +492,10 @@ def _detected_zeros(
         if chain.redrawing_problem(pair) is None
     }
     zeros = tuple(found_structural_zeros(table, opened | triples, seed.generator("support")))
-    if not search.left_out:
-        return Draft(zeros)
-    note = (
-        f"structural_zeros: {search.left_out} were not searched for impossible combinations (too "
-        "many); list those that matter, in addition to 'auto'"
-    )
-    return Draft(zeros, notes=(note,))
+    findings = Findings()
+    if search.left_out:
+        findings.note("zeros_not_searched", left_out=search.left_out)
+    return findings.of(zeros)
 
 
 def _several_values(config: ChainConfig, chain: ChainOrder) -> Iterator[str]:
@@ -664,28 +652,19 @@ def _path_problems(context: Context, entry: str, rule: PathRuleConfig) -> Iterat
 
 
 def _compiled(variable: Variable, rule: PathRuleConfig) -> Iterator[PathRule]:
-    name = variable.name
+    """Yield the rules of one entry: steps between states, and the order of values."""
+    name, code = variable.name, variable.labels.index
     if rule.absorbing or rule.never:
-        yield PathRule(variable=name, allowed=_matrix(variable, rule), text=_text(rule))
+        allowed = np.ones((variable.n_codes, variable.n_codes), dtype=bool)
+        for label in rule.absorbing:
+            allowed[code(label)] = np.arange(variable.n_codes) == code(label)
+        for before, after in rule.never:
+            allowed[code(before), code(after)] = False
+        texts = [f"{name} never leaves {label!r}" for label in rule.absorbing]
+        texts += [f"{name} never goes from {a!r} to {b!r}" for a, b in rule.never]
+        yield PathRule(variable=name, allowed=allowed, text=" and ".join(texts))
     if rule.non_decreasing:
         yield PathRule(variable=name, non_decreasing=True, text=f"{name} never falls")
-
-
-def _matrix(variable: Variable, rule: PathRuleConfig) -> BoolArray:
-    allowed = np.ones((variable.n_codes, variable.n_codes), dtype=bool)
-    for label in rule.absorbing:
-        code = variable.labels.index(label)
-        allowed[code] = False
-        allowed[code, code] = True
-    for before, after in rule.never:
-        allowed[variable.labels.index(before), variable.labels.index(after)] = False
-    return allowed
-
-
-def _text(rule: PathRuleConfig) -> str:
-    parts = [f"{rule.variable} never leaves {label!r}" for label in rule.absorbing]
-    parts += [f"{rule.variable} never goes from {a!r} to {b!r}" for a, b in rule.never]
-    return " and ".join(parts)
 
 
 def _broken_paths(context: Context, entries: Mapping[PathRule, str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
 from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import ScenarioConfig
-from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
+from synthesizer.measures.utility.combining import kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Draft, Findings, problem
@@ -218,7 +218,10 @@ def fit_problems(context: Context, *, keeps: bool) -> Iterator[str]:
     requests = [fit.ruled(natural) for fit in config.checks.fits]
     for number, request in enumerate(requests, 1):
         entry = f"checks.fits.{number}"
-        yield from at_place(entry, _rule_problems(request.rule or natural, config, keeps=keeps))
+        rule = request.rule or natural
+        fixed = {"proper": config.proper, "keeps": keeps, "redrawn": config.redraws}
+        yield from at_place(entry, kind_problems(rule, **fixed))
+        yield from at_place(entry, rule_problems(rule, config.m, n=1, k=1))
         named = list(_name_problems(entry, request, config, columns))
         yield from named or _group_problems(entry, request, context)
 
@@ -245,11 +248,6 @@ def _group_problems(entry: str, request: FitRequest, context: Context) -> Iterat
             groups_of(rows, request.by)
         except DataError as error:
             yield from at_place(entry, error.problems)
-
-
-def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    yield from kind_problems(rule, proper=config.proper, keeps=keeps, redrawn=config.redraws)
-    yield from rule_problems(rule, config.m, n=1, k=1)
 
 
 def _name_problems(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from synthesizer.data.errors import ConfigError, ModelError, Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression, quote_name
@@ -279,8 +278,9 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Draft[list[st
     order = _last(context, order, {*keeps, *listed})
     if context.config.maker is not None:  # numbers are drawn after the categories
         order.sort(key=lambda name: not context.table[name].is_coded)
+    by_career = dict.fromkeys(context.frame.derived, str(context.career))
     inputs = {
-        n: {_drawn(context, name) for name in methods[n].inputs or ()}
+        n: {by_career.get(name, name) for name in methods[n].inputs or ()}
         for n in order
         if n in methods and methods[n].inputs
     }
@@ -295,11 +295,6 @@ def _last(context: Context, order: list[str], placed: Collection[str]) -> list[s
 
 
 _THEN = ", then constant variables and the careers"
-
-
-def _drawn(context: Context, name: str) -> str:
-    """Return the drawn variable behind a name: the career for variables computed from it."""
-    return str(context.career) if name in context.frame.derived else name
 
 
 def _panel_order(
@@ -414,11 +409,9 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     if abilities.panel:
         if "base" not in option_types(context.registry.get(method.name)):
             return method
-        return Method(
-            method.name,
-            _with_base(context, name, {**context.options.get(method.name, {}), **method.options}),
-            is_configured=method.is_configured,
-        )
+        usual: dict[str, object] = {"base": default_for(context, context.completed[name].variable)}
+        usual |= context.options.get(method.name, {})
+        return replace(method, options=usual | {**method.options})
     share = context.changing[name]
     base = {"model": method.name, **method.options}
     if name in context.steps and not method.is_configured:
@@ -429,11 +422,6 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     if share > 0:
         options |= context.arranged.options(name, context.table)
     return Method(roles[role], options, is_configured=method.is_configured)
-
-
-def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a history with a base model, by default the usual one."""
-    return {"base": default_for(context, context.completed[name].variable), **options}
 
 
 def _with_chosen_past(
@@ -572,21 +560,18 @@ def _step(
 
 def _absent_problems(
     context: Context, name: str, model: ConditionalModel, predictors: tuple[str, ...]
-) -> list[str]:
-    """Return problems of options that name variables which are no predictors of the model."""
+) -> Iterator[str]:
+    """Yield problems of options that name variables which are no predictors of the model."""
     named = [need for part_model in model.with_bases() for need in part_model.needs]
     available = {*predictors}
     if isinstance(model, HistoryModel):
         available |= {*model.own_predictors(predictors)} - {*model.left_out}
     absent = [name for name in dict.fromkeys(named) if name not in available]
-    if not absent:
-        return []
     events = {pair.event for pair in context.config.survival if pair.time == name}
-    if events.issuperset(absent):
-        return [
-            problem("event_not_predictor", names=[name, absent[0]], absent=absent[0], name=name)
-        ]
-    return [problem("option_not_predictor", name=name, absent=", ".join(absent))]
+    if absent and events.issuperset(absent):
+        yield problem("event_not_predictor", names=[name, absent[0]], absent=absent[0], name=name)
+    elif absent:
+        yield problem("option_not_predictor", name=name, absent=absent)
 
 
 def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
@@ -601,16 +586,13 @@ def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iter
             yield problem("changes_never", names=[name, other], entry=entry)
 
 
-def _unknown_mentions(context: Context, model: ConditionalModel) -> list[Problem]:
-    """Return problems of unknown variables in the options of a model."""
+def _unknown_mentions(context: Context, model: ConditionalModel) -> Iterator[Problem]:
+    """Yield problems of unknown variables in the options of a model."""
     columns = context.columns.joined(context.frame.derived)
     mentioned = [name for part_model in model.with_bases() for name in part_model.mentions]
-    return [
-        unknown
-        for name in dict.fromkeys(mentioned)
-        if not name.startswith(OWN)
-        for unknown in columns.unknown("moderators", name)
-    ]
+    for name in dict.fromkeys(mentioned):
+        if not name.startswith(OWN):
+            yield from columns.unknown("moderators", name)
 
 
 def _predictors(
@@ -683,41 +665,24 @@ def _too_many(variable: Variable, model: ConditionalModel) -> bool:
     return limit is not None and variable.n_codes > limit
 
 
-def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> list[str]:
-    kinds = model.abilities.kinds
-    if variable.kind not in kinds:
-        takes = ", ".join(sorted(kinds))
-        return [
-            problem(
-                "kind_of_model",
-                name=variable.name,
-                model=name,
-                kind=variable.kind.value,
-                takes=takes,
-            )
-        ]
-    if variable.is_coded and _too_many(variable, model):
-        return [
-            problem(
-                "too_many_levels",
-                name=variable.name,
-                model=name,
-                max_levels=model.abilities.max_levels,
-                n_codes=variable.n_codes,
-            )
-        ]
-    return []
+def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> Iterator[str]:
+    able, of_model = model.abilities, {"name": variable.name, "model": name}
+    if variable.kind not in able.kinds:
+        takes = sorted(able.kinds)
+        yield problem("kind_of_model", **of_model, kind=variable.kind.value, takes=takes)
+    elif variable.is_coded and _too_many(variable, model):
+        counts = {"max_levels": able.max_levels, "n_codes": variable.n_codes}
+        yield problem("too_many_levels", **of_model, **counts)
 
 
-def _base_problems(context: Context, variable: Variable, model: ConditionalModel) -> list[str]:
-    """Return problems of the base model of a history that cannot draw the variable."""
+def _base_problems(context: Context, variable: Variable, model: ConditionalModel) -> Iterator[str]:
+    """Yield problems of the base model of a history that cannot draw the variable."""
     base = getattr(model, "base", None)
-    if not isinstance(base, ConditionalModel):
-        return []
-    if base.abilities.panel:
-        return [problem("base_is_history", name=variable.name, usual=DEFAULT_SET)]
-    observed = variable if variable.is_coded else variable.observed()
-    return _kind_problems(observed, context.registry.name_of(base), base)
+    if isinstance(base, ConditionalModel) and base.abilities.panel:
+        yield problem("base_is_history", name=variable.name, usual=DEFAULT_SET)
+    elif isinstance(base, ConditionalModel):
+        observed = variable if variable.is_coded else variable.observed()
+        yield from _kind_problems(observed, context.registry.name_of(base), base)
 
 
 def _option_problems(context: Context) -> Problems:

@@ -166,7 +166,8 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
     noted = set[str]()
     for step, method in {**methods, **context.config.named_methods}.items():
         text = method[1:].strip() if method and method.startswith("~") else ""
-        if step not in changed and (inputs := sorted(changed & {*_names(text)})):
+        names = Expression.parse(text).names if text else ()
+        if step not in changed and (inputs := sorted(changed.intersection(names))):
             noted.add(step)
             yield note("computed_before_steps", step=step, inputs=", ".join(inputs))
     changed |= {*(() if after.blank_rare is None else after.blank_rare.variables)}
@@ -185,7 +186,3 @@ def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:
         rows = np.bincount(column.data[column.is_observed], minlength=1)
         if rows.max() < rare.min_count:
             yield note("column_will_be_empty", name=name, min_count=rare.min_count)
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(Expression.parse(text).names) if text else frozenset()

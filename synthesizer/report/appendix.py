@@ -9,17 +9,18 @@ import yaml
 from markupsafe import Markup
 
 from synthesizer.data.randomness import NO_KEY
+from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.measures.figure import Measured, Units
 from synthesizer.report.blocks import (
     Block,
     Cell,
     DataTable,
-    Form,
     Heading,
     Note,
     Section,
     Words,
     section,
+    value_table,
 )
 from synthesizer.report.charts import el
 from synthesizer.report.expected import expected_of
@@ -79,7 +80,7 @@ def run_section(record: Record) -> Iterator[Block]:
     """Yield the facts of the run, without seed and key."""
     manifest = record.manifest
     versions = [("Python", manifest.python), *manifest.packages.items()]
-    yield _pairs("Facts of the run", "Fact", "Value", _facts(record))
+    yield value_table("Facts of the run", _facts(record), ("Fact", "Value"), "text")
     yield from (Note(note) for note in manifest.notes)
     if manifest.chain:
         yield _chain(manifest.chain)
@@ -88,15 +89,9 @@ def run_section(record: Record) -> Iterator[Block]:
         yield Words(["Steps before checks and output, in this order:", *manifest.after])
     if manifest.config:
         yield from _configuration(manifest.config)
-    yield _pairs("Versions", "Package", "Version", versions)
+    yield value_table("Versions", versions, ("Package", "Version"), "text")
     if manifest.seconds:
-        yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")
-
-
-def _pairs(
-    caption: str, first: str, second: str, rows: Sequence[Sequence[Cell]], form: Form = "text"
-) -> DataTable:
-    return DataTable(caption=caption, columns=(first, second), forms=("text", form), rows=rows)
+        yield value_table("Time", [*manifest.seconds.items()], ("Phase", "Seconds"))
 
 
 def _facts(record: Record) -> list[tuple[str, Cell]]:
@@ -174,49 +169,6 @@ def figures_section(record: Record) -> Iterator[Block]:
     )
 
 
-_TERMS = (
-    ("Synthetic data", "Records drawn from models that were fitted to the original."),
-    ("Training records", "Records that the models were fitted to."),
-    ("Holdout records", "Records of the same population that the models were not fitted to."),
-    ("Right synthesis", "Independent draws from the true model of the population. Figures of "
-     "utility are compared with it."),
-    ("New sample", "Another sample of the same size from the same population."),
-    ("Near copy", "A synthetic record that agrees with one real record in most variables, and "
-     "clearly more than with any other. It points to this record."),
-    ("Train-holdout test", "The models are fitted to one half of the data; the risks of both "
-     "halves are compared."),
-    ("Overlap", "Share that two confidence intervals have in common. 1: equal; below 0: no "
-     "contact. The expectation of a correct model is below 1: with fixed parameters and as many "
-     "records as the original, 0.80 for one dataset and 0.91 for five."),
-    ("Keys and target", "Variables that an intruder knows, and the variable that the intruder "
-     "wants to learn."),
-    ("Baseline", "Result of guessing without a release. For CAP: guesses by the distribution of "
-     "the target in the original (Taub et al. 2018, eq. 5)."),
-    ("Chance", "Result of a release that is unrelated to the persons. For CAP: the same matches "
-     "with targets of random persons. Values above it show that keys reveal the target."),
-    ("95 % interval", "It contains the true value in 95 of 100 cases."),
-    ("CAP", "Correct attribution probability: share of records for which someone with the keys "
-     "guesses the target right. Lower is safer."),
-    ("TCAP", "Targeted CAP: the same, if guesses are made only where synthetic records agree."),
-    ("DiSCO", "Disclosive in synthetic, correct in original: share of original records for which "
-     "all synthetic records with the same keys have the true target. Lower is safer."),
-    ("repU", "Replicated uniques: share of original records whose keys are unique in the original "
-     "and in the synthetic data. Lower is safer."),
-    ("UiOiS", "Share of original records whose keys are unique in the original and occur in the "
-     "synthetic data. Lower is safer."),
-    ("SUDA", "Special unique detection algorithm: scores of records that few variables make "
-     "unique. DIS is the probability that a unique match is right."),
-    ("AUC", "Area under the ROC curve of a prediction: 0.5 is guessing, 1 is certainty."),
-    ("pMSE", "Propensity score mean squared error: 0 if a model cannot distinguish synthetic from "
-     "original records."),
-    ("SPECKS", "Largest distance between the propensity scores of both files: 0 equal, 1 apart."),
-    ("PO50", "Percentage points of records above 50 % whose file a model predicts right."),
-    ("ROE", "Ratio of estimates of two tables: 1 if they are equal."),
-)  # fmt: skip
-_PLAIN_TERMS = 12
-"""Number of terms before the short names."""
-
-
 @section(
     "reading",
     "How to read this report",
@@ -231,11 +183,10 @@ def reading_section(record: Record) -> Iterator[Block]:
             "their limits. Decide for the planned use. A missing figure is not a good result."
         ]
     )
-    terms = [
-        (el("span", {"id": slug(name)}, name), meaning)
-        for name, meaning in (*glossary(record).items(), *_TERMS[:_PLAIN_TERMS])
-    ]
-    yield _pairs("Glossary; All figures has the meaning of each figure", "Term", "Meaning", terms)
+    named = {**glossary(record), **_glossary("terms")}
+    terms = [(el("span", {"id": slug(name)}, name), meaning) for name, meaning in named.items()]
+    caption = "Glossary; All figures has the meaning of each figure"
+    yield value_table(caption, terms, ("Term", "Meaning"), "text")
 
 
 def glossary(record: Record) -> dict[str, str]:
@@ -244,4 +195,9 @@ def glossary(record: Record) -> dict[str, str]:
         "Standardised propensity score mean squared error: distance of two tables, divided by that "
         f"of a correct model. {expected_of(record).sentence} Lower is better."
     )
-    return {"S_pMSE": s_pmse, **dict(_TERMS[_PLAIN_TERMS:])}
+    return {"S_pMSE": s_pmse, **_glossary("short_names")}
+
+
+def _glossary(part: str) -> dict[str, str]:
+    meanings: dict[str, str] = packaged_yaml("synthesizer.report", "glossary.yaml")[part]
+    return meanings

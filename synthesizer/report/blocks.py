@@ -85,7 +85,7 @@ def row_table(
     >>> table.columns, table.forms, table.rows
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
-    every = columns(type(rows[0])) if rows else {}
+    every = columns(type(rows[0])) if rows and isinstance(rows[0], BaseModel) else {}
     listed = [n if isinstance(n, Added) else _added(every[n]) for n in (*(names or every), *more)]
     cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
@@ -128,11 +128,14 @@ def first_rows(table: DataTable, most: int) -> DataTable:
     return replace(table, caption=caption, rows=table.rows[:most])
 
 
-def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
+def value_table(
+    caption: str,
+    values: Sequence[Sequence[Cell]],
+    columns: tuple[str, str] = ("Figure", "Value"),
+    form: Form = "figure",
+) -> DataTable:
     """Return a table of named values."""
-    return DataTable(
-        caption=caption, columns=("Figure", "Value"), forms=("text", "figure"), rows=values
-    )
+    return DataTable(caption=caption, columns=columns, forms=("text", form), rows=values)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from statistics import fmean
@@ -155,17 +155,24 @@ def _compared_states(shown: ShownStates) -> tuple[str, list[list[Cell]]]:
 
 def _stacks(shown: ShownStates, description: str) -> Markup:
     room = (_WIDE - _MARGIN - 6 - _GAP) / 2
-    entries = [(c, clipped(s, _LETTERS)) for c, s in zip(shown.colours, shown.states, strict=True)]
-    marks, bottom = legends(_MARGIN, _TOP + _TALL + 48, entries, width=_WIDE)
-    return svg(
-        _WIDE,
-        bottom + 8,
-        *_panel("original", shown.original, shown, _MARGIN, room),
-        *_panel("synthetic", shown.synthetic, shown, _MARGIN + room + _GAP, room),
-        marks,
-        title="States by period",
-        description=description,
-    )
+    parts = [*_panel("original", shown.original, shown, _MARGIN, room)]
+    parts += _panel("synthetic", shown.synthetic, shown, _MARGIN + room + _GAP, room)
+    states = range(len(shown.states))
+    return _with_key(parts, shown, states, _TOP + _TALL + 48, "States by period", description)
+
+
+def _with_key(
+    parts: Sequence[Markup],
+    shown: ShownStates,
+    states: Iterable[int],
+    below: float,
+    title: str,
+    description: str,
+) -> Markup:
+    """Return a picture with the colours of its states, from ``below`` down."""
+    entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in states]
+    marks, bottom = legends(_MARGIN, below, entries, width=_WIDE)
+    return svg(_WIDE, bottom + 8, *parts, marks, title=title, description=description)
 
 
 def _panel(
@@ -221,8 +228,6 @@ def _changes(career: Sequence[int]) -> int:
 def _index(shown: ShownStates, description: str) -> Markup:
     room = (_WIDE - _MARGIN - 6 - _GAP) / 2
     seen = sorted({*chain(*shown.original_lines, *shown.synthetic_lines)})
-    entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
-    marks, bottom = legends(_MARGIN, _TOP + _TALL + 48, entries, width=_WIDE)
     parts: list[Markup] = []
     for number, (name, lines) in enumerate(
         (("original", shown.original_lines), ("synthetic", shown.synthetic_lines))
@@ -234,7 +239,7 @@ def _index(shown: ShownStates, description: str) -> Markup:
         for row, career in enumerate(lines):
             parts += _spells(career, shown.colours, x, _TOP + row * tall, tall + 0.3)
         parts += _period_labels(shown.periods, x, _TOP + _TALL)
-    return svg(_WIDE, bottom + 8, *parts, marks, title="Careers in order", description=description)
+    return _with_key(parts, shown, seen, _TOP + _TALL + 48, "Careers in order", description)
 
 
 def _spells(
@@ -394,15 +399,6 @@ def _lines(shown: ShownStates, description: str) -> Markup:
     for row, career in enumerate(sorted(shown.sample)):
         parts += _spells(career, shown.colours, x, 6 + row * _LINE, _LINE - 2)
     base = 8 + len(shown.sample) * _LINE
-    seen = sorted({state for career in shown.sample for state in career})
-    entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
-    marks, bottom = legends(_MARGIN, base + 44, entries, width=_WIDE)
-    return svg(
-        _WIDE,
-        bottom + 8,
-        *parts,
-        *_period_labels(shown.periods, x, base),
-        marks,
-        title="Synthetic careers",
-        description=description,
-    )
+    parts += _period_labels(shown.periods, x, base)
+    seen = sorted({*chain(*shown.sample)})
+    return _with_key(parts, shown, seen, base + 44, "Synthetic careers", description)

@@ -360,14 +360,15 @@ class DotRow:
     """Text at its end; value and interval if empty."""
 
     @property
-    def below(self) -> list[float]:
-        """The lower marks that it has."""
-        return [mark for mark in (self.baseline, self.chance) if mark is not None]
+    def below(self) -> dict[str, float]:
+        """The lower marks that it has, by name."""
+        values = {"baseline": self.baseline, "chance": self.chance}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def numbers(self) -> list[float]:
         """All numbers of the row."""
-        single = (self.value, self.low, self.high, *self.below, self.original)
+        single = (self.value, self.low, self.high, *self.below.values(), self.original)
         every = (*single, *(self.original_ends or ()), *self.others)
         return [number for number in every if number is not None]
 
@@ -410,7 +411,7 @@ def dots(
     """
     ends = ends or domain((number for row in rows for number in row.numbers), whole=whole)
     scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
-    lower = {name for row in rows for name in _LOWER if getattr(row, name) is not None}
+    lower = {name for row in rows for name in row.below}
     named = [pair for pair in marks.items() if pair[0] in lower or pair[0] not in _LOWER]
     key, end = legends(_SIDE, 16, named, width=WIDTH)
     top = end + _TOP - 10
@@ -435,21 +436,19 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     ]
     if zero:
         parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
+
+    def across(ends: tuple[float, float], y: float, look: str) -> Markup:
+        return line(scale.inside(ends[0]), y, scale.inside(ends[1]), y, class_=f"line-{look}")
+
     if row.original_ends is not None:
-        ends = scale.inside(row.original_ends[0]), scale.inside(row.original_ends[1])
-        parts.append(line(ends[0], of_original, ends[1], of_original, class_="line-original"))
+        parts.append(across(row.original_ends, of_original, "original"))
     if row.below and row.original is not None:
-        ends = scale.inside(min(row.below)), scale.inside(row.original)
-        parts.append(line(ends[0], y, ends[1], y, class_="line-grid thick"))
+        parts.append(across((min(row.below.values()), row.original), y, "grid thick"))
     if row.low is not None and row.high is not None:
-        ends = scale.inside(row.low), scale.inside(row.high)
-        parts.append(line(ends[0], y, ends[1], y, class_="line-synthetic thick"))
+        parts.append(across((row.low, row.high), y, "synthetic thick"))
     if row.original is not None:
         parts.append(mark("original", scale.inside(row.original), of_original))
-    if row.baseline is not None:
-        parts.append(mark("baseline", scale.inside(row.baseline), y))
-    if row.chance is not None:
-        parts.append(mark("chance", scale.inside(row.chance), y))
+    parts += [mark(name, scale.inside(at), y) for name, at in row.below.items()]
     parts += [mark("others", scale.inside(value), y) for value in row.others]
     if row.value is not None:
         low, high = scale.domain

@@ -340,21 +340,10 @@ class Manifest(Result):
             config = PublicConfig.model_validate(self.config)
         except ValidationError as error:
             raise DataError(_damaged(Path(MANIFEST), error, "config")) from error
-        return PublicManifest(
-            config=config,
-            panel=self.panel,
-            groups=self.groups,
-            design=self.design,
-            variables=self.variables,
-            chain=self.chain,
-            maker=self.maker,
-            extensions=self.extensions,
-            packages=self.packages,
-            after=self.after,
-            relations=self.relations,
-            differences=self.differences,
-            original_rows=self.n_units if config.output.publish_rows else None,
-        )
+        names = PublicManifest.model_fields.keys() & type(self).model_fields.keys() - {"config"}
+        facts = {name: getattr(self, name) for name in names}
+        rows = self.n_units if config.output.publish_rows else None
+        return PublicManifest(config=config, original_rows=rows, **facts)
 
     @property
     def n_units(self) -> int:
@@ -489,12 +478,7 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
     DataError
         If the directory is not a result of a run of this version, or is damaged.
     """
-    manifest = manifest_in(directory)
-    if manifest is None:
-        raise DataError(
-            f"{directory} is no result of a run: it has no {MANIFEST}; name the directory that "
-            "'synthesizer run' wrote"
-        )
+    manifest = run_manifest(directory)
     path = directory / CHECKS
     if not path.is_file():
         raise DataError(f"{path} is missing: checks were off, or the run is incomplete; {RERUN}")
@@ -508,6 +492,17 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
         raise DataError(_damaged(path, error)) from error
     changes = tuple(_changes(directory, manifest)) if compare_files else ()
     return Record(manifest, results, exceeded, extensions, changes)
+
+
+def run_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a result directory; a DataError also without one."""
+    manifest = manifest_in(directory)
+    if manifest is None:
+        raise DataError(
+            f"{directory} is no result of a run: it has no {MANIFEST}; name the directory that "
+            "'synthesizer run' wrote"
+        )
+    return manifest
 
 
 def manifest_in(directory: Path) -> Manifest | None:

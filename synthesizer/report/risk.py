@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.evidence import Word
@@ -107,12 +107,6 @@ _NAMED = {
 }
 
 
-def configured_checks(record: Record) -> Mapping[str, Any]:
-    """Return the checks of the configuration; empty for ``true`` or ``false``."""
-    checks = record.manifest.config.get("checks", {})
-    return checks if isinstance(checks, Mapping) else {}
-
-
 def unmeasured(record: Record) -> Iterator[Gap]:
     """Yield a gap for measures that need keys, and one for measures that are turned off."""
     settings = CheckSettings.model_validate(record.manifest.config.get("checks", {}))
@@ -152,8 +146,9 @@ def keys_advice(record: Record) -> str:
         return ""
     if lone := lone_variable(record):
         return f"These measures need two variables, a key and a target; {lone} is the only one."
-    checks = configured_checks(record)
-    missing = [name for key, name in _NAMED.items() if not checks.get(key)]
+    checks = record.manifest.config.get("checks")  # it may be true or false
+    named = checks if isinstance(checks, Mapping) else {}
+    missing = [name for key, name in _NAMED.items() if not named.get(key)]
     if not missing:
         return "The keys and the target that the configuration names were not used. Run again."
     return (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from statistics import fmean
-from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -70,13 +69,12 @@ _STATISTICS = (
 )
 
 
-class CellShares(NamedTuple):
-    """A cell of a distribution: shares in [0, 1], the synthetic ones over the datasets."""
+@dataclass(frozen=True, kw_only=True)
+class CellShares(PairedBar):
+    """A cell of a distribution: shares in [0, 1], the mean of the synthetic ones and its ends."""
 
-    label: str
-    is_missing: bool
     original: float
-    mean: float
+    synthetic: float
     low: float
     high: float
 
@@ -94,12 +92,12 @@ def cell_shares(cells: Distribution, labels: Labels | None = None) -> list[CellS
         rows.sort(key=lambda row: (row[1], position.get(row[0], 0)))
     return [
         CellShares(
-            labels.level(cells.variable, label),
-            missing,
-            original,
-            sum(synthetic) / len(synthetic),
-            min(synthetic),
-            max(synthetic),
+            label=labels.level(cells.variable, label),
+            muted=missing,
+            original=original,
+            synthetic=sum(synthetic) / len(synthetic),
+            low=min(synthetic),
+            high=max(synthetic),
         )
         for label, missing, original, synthetic in rows
     ]
@@ -163,8 +161,8 @@ def variable_chart(
     """Return the distribution of a variable, original and synthetic, with its numbers."""
     name = cells.variable if labels is None else labels.variable(cells.variable)
     shares = cell_shares(cells, labels)
-    worst = max(shares, key=lambda share: abs(share.original - share.mean))
-    original, synthetic = written(worst.original, "share"), written(worst.mean, "share")
+    worst = max(shares, key=lambda share: abs(share.original - share.synthetic))
+    original, synthetic = written(worst.original, "share"), written(worst.synthetic, "share")
     summary = (
         f"Largest difference at “{worst.label}”: {original} of the original and {synthetic} of the "
         f"synthetic {units}."
@@ -195,11 +193,11 @@ def thumbnail(shares: Sequence[CellShares], name: str) -> Markup:
         least = sorted((share.original for share in shares), reverse=True)[_MOST_COLUMNS - 1]
         shares = [share for share in shares if share.original >= least][:_MOST_COLUMNS]
     width, height = _SMALL
-    most = max(max(share.original, share.mean) for share in shares) or 1.0
+    most = max(max(share.original, share.synthetic) for share in shares) or 1.0
     x = Scale(domain=(0, len(shares)), range=(1, width - 1))
     y = Scale(domain=(0, most), range=(height - 1, 3))
     looks = ("original soft", "grid")
-    columns = [(share.original, share.mean, looks[share.is_missing]) for share in shares]
+    columns = [(share.original, share.synthetic, looks[share.muted]) for share in shares]
     parts = outlined(x, y, columns, gap=0)
     words = f"Original and synthetic distribution of {name}"
     return svg(width, height, *parts, title=words, description="")
@@ -214,9 +212,9 @@ def _table(name: str, shares: Sequence[CellShares], units: Units) -> DataTable:
         forms=("text", "share", "share", *(("share", "share") if several else ())),
         rows=[
             (
-                f"{cell.label} (missing code)" if cell.is_missing else cell.label or "(empty)",
+                f"{cell.label} (missing code)" if cell.muted else cell.label or "(empty)",
                 cell.original,
-                cell.mean,
+                cell.synthetic,
                 *((cell.low, cell.high) if several else ()),
             )
             for cell in shares
@@ -264,26 +262,15 @@ def picture(
     sides = SIDES if cells.edges is None else OUTLINED
     parts, bars, bottom = [legend(2, 12, sides)], shares, _TOP
     if cells.edges is not None:
-        columns = [share for share in shares if not share.is_missing]
+        columns = [share for share in shares if not share.muted]
         parts += _histogram(cells.kind, columns, cells.edges, axis)
         bars, bottom = shares[len(columns) :], _TOP + _TALL + 34
     if bars:
-        drawn, bottom = paired_bars([_bar(share) for share in bars], label=axis, top=bottom)
+        drawn, bottom = paired_bars(bars, label=axis, top=bottom)
         parts += drawn
     name = cells.variable if labels is None else labels.variable(cells.variable)
     title = f"Distribution of {name}"
     return svg(WIDTH, bottom, *parts, title=title, description=description)
-
-
-def _bar(share: CellShares) -> PairedBar:
-    return PairedBar(
-        label=share.label,
-        original=share.original,
-        synthetic=share.mean,
-        low=share.low,
-        high=share.high,
-        muted=share.is_missing,
-    )
 
 
 def _histogram(
@@ -294,7 +281,9 @@ def _histogram(
     x = Scale(domain=(0, len(columns)), range=(_MARGIN, _RIGHT))
     y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 24))
     yield axis_left(y, _MARGIN, label, count=4, grid=_RIGHT - _MARGIN)
-    yield from outlined(x, y, [(share.original, share.mean, "original soft") for share in columns])
+    yield from outlined(
+        x, y, [(share.original, share.synthetic, "original soft") for share in columns]
+    )
     for i, share in enumerate(columns):
         if share.high > share.low:
             middle = x(i + 0.5)

@@ -8,7 +8,7 @@ import pytest
 
 from synthesizer import load_config, run
 from synthesizer.data.errors import ConfigError
-from synthesizer.jobs.starter import panel_config, write_starter
+from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
 from tests.end_to_end.commands import NO_HALVES, call
 from tests.end_to_end.test_panel import YEARS, long_frame, wide_frame
 
@@ -19,9 +19,9 @@ OPTIONS = {"m": 1, "workers": 1, "output": OUTPUT}
 def starter(folder: Path, frame: pd.DataFrame, **panel: object) -> Path:
     """Write a file and the configuration to begin with, and return its path."""
     frame.to_csv(folder / "people.csv", index=False)
-    options = panel_config(**panel)  # type: ignore[arg-type]
+    options = StarterOptions(panel=panel_config(**panel))  # type: ignore[arg-type]
     return write_starter(
-        folder / "people.csv", folder / "people.yaml", panel=options, overwrite=False
+        folder / "people.csv", folder / "people.yaml", options=options, overwrite=False
     ).path
 
 

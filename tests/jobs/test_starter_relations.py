@@ -23,7 +23,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.drawing import draw_allowed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.starter import panel_config, write_starter
+from synthesizer.jobs.starter import StarterOptions, panel_config, write_starter
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Forbid, Step
@@ -173,8 +173,9 @@ def test_init_lists_the_relations_of_a_panel(
         data = wide.reset_index(drop=True)
         options = panel_config(wide=[f"{n}={n}2000..{n}2004" for n in ("exper", "low", "high")])
     data.to_csv(tmp_path / "d.csv", index=False)
+    settings = StarterOptions(panel=options)
     show_starter(
-        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", panel=options, overwrite=False)
+        write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=settings, overwrite=False)
     )
     printed, plan = capsys.readouterr().out, prepare(tmp_path / "d.yaml")
     listed = [line[2:] for line in printed.splitlines() if line.startswith("  ")]

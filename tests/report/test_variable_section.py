@@ -27,10 +27,10 @@ def test_every_variable_has_an_item():
 
 def test_shares_and_their_ends():
     shares = cell_shares(AGE)
-    assert [share.mean for share in shares] == pytest.approx([0.225, 0.375, 0.3, 0.1])
+    assert [share.synthetic for share in shares] == pytest.approx([0.225, 0.375, 0.3, 0.1])
     assert [share.low for share in shares] == [0.2, 0.35, 0.3, 0.1]
     assert [share.high for share in shares] == [0.25, 0.4, 0.3, 0.1]
-    assert [share.is_missing for share in shares] == [False, False, False, True]
+    assert [share.muted for share in shares] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(

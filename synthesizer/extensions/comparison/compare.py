@@ -90,9 +90,7 @@ def _place_problem(directory: Path) -> str:
         return "is a file; name the directory of a run"
     if (directory / "frontier.json").is_file():
         return f"holds several runs; name them: {directory}/*/"
-    if not (directory / "manifest.json").is_file():
-        return "is no result of a run (no manifest.json); name the directory of one"
-    if not (directory / "checks.json").is_file():
+    if (directory / "manifest.json").is_file() and not (directory / "checks.json").is_file():
         return (
             "has no checks.json: it is incomplete, or was made by 'generate', which checks "
             "nothing; make it with 'run'"

@@ -25,6 +25,8 @@ from synthesizer.report.blocks import (
     interval,
     joined,
     row_table,
+    section,
+    value_table,
     written,
 )
 from synthesizer.report.charts import el
@@ -144,20 +146,15 @@ def comparison_page(
     return render(title, sections, banner=BANNER, subtitle=subtitle)
 
 
-def map_section(compared: ComparedRuns) -> Section:
-    """Return the plane of risk and utility, or why there is none."""
-    blocks: list[Block] = [*_within_limits(compared)]
+@section("map", "Risk and utility", "The risk of each run, and the utility of its data.")
+def map_section(compared: ComparedRuns) -> Iterator[Block]:
+    """Yield the plane of risk and utility, or why there is none."""
+    yield from _within_limits(compared)
     if compared.placed:
-        blocks.append(_map(compared, *compared.axes))
+        yield _map(compared, *compared.axes)
     else:
         why = "The runs have no figures of risk and utility that can be compared; see the notes."
-        blocks.append(Gap("the map of risk and utility", why))
-    return Section(
-        anchor="map",
-        title="Risk and utility",
-        lead="The risk of each run, and the utility of its data.",
-        blocks=blocks,
-    )
+        yield Gap("the map of risk and utility", why)
 
 
 def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
@@ -261,14 +258,8 @@ def _runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section
         Note(f"{run.name}: {limit}", "look") for run in compared.runs for limit in run.exceeded
     ]
     if keys:
-        blocks.append(
-            DataTable(
-                caption="What the figures mean",
-                columns=["figure", "meaning"],
-                forms=["text", "text"],
-                rows=[[AXES[k].title, in_units(AXES[k].meaning, compared.units)] for k in keys],
-            )
-        )
+        rows = [(AXES[k].title, in_units(AXES[k].meaning, compared.units)) for k in keys]
+        blocks.append(value_table("What the figures mean", rows, ("figure", "meaning"), "text"))
     if reports:
         items = [el("li", None, el("a", {"href": href}, name)) for name, href in reports.items()]
         blocks.append(

@@ -35,6 +35,7 @@ from synthesizer.data.table import (
     Variable,
 )
 from synthesizer.extensions.households.member_view import HEAD, MEMBER, SIZE, TAKEN, MemberView
+from synthesizer.plan.findings import note
 
 MIN_HOUSEHOLDS = 5
 """A size of fewer households is rare."""
@@ -304,19 +305,12 @@ def _nearly_notes(torn: dict[str, int], several: int) -> Iterator[str]:
     """Yield notes on variables of households that probably have errors."""
     for name, count in torn.items():
         if count <= MAX_ERROR_SHARE * several:
-            yield (
-                f"household: members of {count} of {several} households of several persons "
-                f"disagree on {name!r}, which is drawn for each person then; if it is one value a "
-                "household, mend the data and name it under household.variables"
-            )
+            yield note("nearly_of_household", name=name, count=count, several=several)
 
 
 def _size_notes(counts: IntArray) -> Iterator[str]:
     sizes = np.bincount(counts)
     rare = np.flatnonzero((sizes > 0) & (sizes < MIN_HOUSEHOLDS))
     if len(rare):
-        yield (
-            f"household: {plural(int(sizes[rare].sum()), 'household')} of the largest or rarest "
-            f"sizes, of which there are fewer than {MIN_HOUSEHOLDS} each; sizes that few "
-            "households have are drawn as sizes near them"
-        )
+        households = plural(int(sizes[rare].sum()), "household")
+        yield note("rare_household_sizes", households=households, few=MIN_HOUSEHOLDS)

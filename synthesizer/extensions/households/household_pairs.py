@@ -198,9 +198,7 @@ class HouseholdPairCounter:
 
     def add(self, synthetic: Table) -> None:
         """Compare the next dataset."""
-        if not isinstance(synthetic, MemberView):
-            raise TypeError("needs persons of households")
-        theirs = self._of(synthetic)
+        theirs = self._of(members_of(synthetic))
         self._n += synthetic.n_rows
         self._values.append(
             [
@@ -374,7 +372,7 @@ MEASURES = (
         needs=("names",),
         view=MemberView,
         compute=lambda case: HouseholdPairCounter(
-            members_of(case), case.names, groups=case.settings.table_groups, seed=case.seed
+            members_of(case.original), case.names, groups=case.settings.table_groups, seed=case.seed
         ),
         result=HouseholdPairs,
         figures=(HOUSEHOLD_PAIRS, HOUSEHOLD_PAIRS_WORST, HOUSEHOLD_COMPOSITION),

@@ -19,7 +19,7 @@ from synthesizer.extensions.households.member_view import HEAD, MEMBER, SIZE, TA
 from synthesizer.extensions.households.members import AtMost, Member
 from synthesizer.models.step import Forbid, forbidden_rows
 from synthesizer.plan.context import Arranged, Context, broken_findings
-from synthesizer.plan.findings import Draft, Findings, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 
 OF_HEADS = ", of heads"
 """Ending of the location of a condition that also applies to heads."""
@@ -209,11 +209,9 @@ def _plan_at_most(
         if broken == context.table.n_units:
             findings.problem("at_most_allows_none", place=key, broken=broken, most=rule.most)
         elif broken:
-            have = "has" if broken == 1 else "have"
-            words = (
-                f"{key}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
-                f"in {row_numbers(rows)}; no synthetic household will"
-            )
+            have = f"{plural(broken, 'household')} of the data {'has' if broken == 1 else 'have'}"
+            where = {"place": key, "rows": row_numbers(rows)}
+            words = note("at_most_exceeded", have=have, most=rule.most, **where)
             findings.add(broken_findings(context.config, [words]))
     return findings.of(tuple(rules))
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import View
-from synthesizer.data.table import Column, IntArray, Rows
-from synthesizer.measures.measure import Case
+from synthesizer.data.table import Column, IntArray, Rows, Table
 
 HEAD = "head."
 """Prefix of columns with a value of the head in all rows of a household."""
@@ -79,8 +78,8 @@ class MemberView(View):
         return self._source.take_units(np.unique(self.households))
 
 
-def members_of(case: Case) -> MemberView:
-    """Return the persons of households of a measure that compares these."""
-    if not isinstance(case.original, MemberView):
+def members_of(table: Table) -> MemberView:
+    """Return a table that must be of persons of households."""
+    if not isinstance(table, MemberView):
         raise TypeError("needs persons of households")
-    return case.original
+    return table

@@ -76,10 +76,9 @@ class HouseholdsSeen:
 
     def add(self, synthetic: Table) -> None:
         """Count the next dataset."""
-        if not isinstance(synthetic, MemberView):
-            raise TypeError("needs persons of households")
-        codes, _ = self._coder.encode(synthetic)
-        households = _households(np.asarray(codes), synthetic.households)
+        members = members_of(synthetic)
+        codes, _ = self._coder.encode(members)
+        households = _households(np.asarray(codes), members.households)
         counts = [self._original[household] for household in households]
         self._datasets.append(
             HouseholdCounts(
@@ -114,7 +113,7 @@ MEASURES = (
         words="households: those of the data that occur in the synthetic data, with all members",
         needs=("names",),
         view=MemberView,
-        compute=lambda case: HouseholdsSeen(members_of(case), case.names),
+        compute=lambda case: HouseholdsSeen(members_of(case.original), case.names),
         result=RepeatedHouseholds,
         figures=(REPEATED_HOUSEHOLDS,),
     ),

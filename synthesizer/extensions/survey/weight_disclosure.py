@@ -14,7 +14,7 @@ frequencies of species, Biometrika 40): its value occurs r times among the other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,8 @@ from synthesizer.measures.risk.rare_values import MIN_HOLDERS
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.survey_design import weights_of
 
+_Level = tuple[str, str]
+"""A variable and a label of it."""
 FEWER_THAN = (2, 3, MIN_HOLDERS)
 """Thresholds: fewer than 2 persons, 3 (cells) and 5 (rare levels)."""
 
@@ -122,9 +124,8 @@ class WeightsShown(Measured):
         if self.totals > self.totals_by_chance:
             cautions.append(
                 f"the weights of {plural(self.totals, 'level')} that fewer than {MIN_HOLDERS} "
-                f"{{records}} "
-                "have add up to exactly the original's: group rare levels before weights are raked "
-                "to their totals"
+                "{records} have add up to exactly the original's: group rare levels before weights "
+                "are raked to their totals"
             )
         return tuple(cautions)
 
@@ -172,7 +173,7 @@ class WeightsSeen:
         held = _held(original, weight)
         self._values, index, self._counts = np.unique(held, return_inverse=True, return_counts=True)
         self._own = self._counts[index]
-        self._totals = dict(_totals_of_few(original, names, weight))
+        self._totals = _totals_of_few(original, names, weight)
         self._sizes: list[int] = []
         self._shares: list[list[float]] = []
         self._shown: set[tuple[str, str]] = set()
@@ -191,14 +192,7 @@ class WeightsSeen:
 
     def _equal(self, table: Table, weights: FloatArray) -> set[tuple[str, str]]:
         """Return the rare levels whose weights have the same sum as in the original."""
-        sums: dict[tuple[str, str], float] = {}
-        for name in {name for name, _ in self._totals}:
-            column = table[name]
-            totals = np.bincount(column.data, weights=weights, minlength=column.variable.n_codes)
-            sums |= {
-                (name, label): total
-                for label, total in zip(column.variable.labels, totals.tolist(), strict=True)
-            }
+        sums = _totals(table, {name for name, _ in self._totals}, weights)
         return {
             level
             for level, total in self._totals.items()
@@ -236,19 +230,21 @@ def _held(table: Table, weight: str) -> FloatArray:
     return values[has_one]
 
 
-def _totals_of_few(
-    table: Table, names: Sequence[str], weight: str
-) -> Iterator[tuple[tuple[str, str], float]]:
-    """Yield every rare level with the sum of its weights."""
-    weights = weights_of(table, weight)
-    for name in names:
-        column = table[name]
-        if not column.is_coded:
-            continue
-        counts = np.bincount(column.data, minlength=column.variable.n_codes)
-        totals = np.bincount(column.data, weights=weights, minlength=len(counts))
-        for code in np.flatnonzero((counts > 0) & (counts < MIN_HOLDERS) & (totals > 0)):
-            yield (name, column.variable.labels[code]), float(totals[code])
+def _totals(table: Table, names: Iterable[str], weights: FloatArray) -> dict[_Level, float]:
+    """Return the sum of the weights of each level of the variables that have levels."""
+    totals: dict[_Level, float] = {}
+    for coded in (table[name] for name in names if table[name].is_coded):
+        sums = np.bincount(coded.data, weights=weights, minlength=coded.variable.n_codes)
+        levels = ((coded.name, label) for label in coded.variable.labels)
+        totals |= zip(levels, sums.tolist(), strict=True)
+    return totals
+
+
+def _totals_of_few(table: Table, names: Sequence[str], weight: str) -> dict[_Level, float]:
+    """Return every rare level with the sum of its weights."""
+    counts = _totals(table, names, np.ones(table.n_rows))
+    totals = _totals(table, names, weights_of(table, weight))
+    return {x: total for x, total in totals.items() if 0 < counts[x] < MIN_HOLDERS and total > 0}
 
 
 class WeightRow(Row):

@@ -442,21 +442,11 @@ class WeightedCounter:
         names = [*self._names, self._weight]
         check_comparable(self._original, [synthetic], names, first=len(self._theirs) + 1)
         look = self._look(synthetic)
-        self._apart.append(
-            np.array(
-                [
-                    [
-                        value
-                        for original, theirs in zip(*both, strict=True)
-                        for value in (
-                            original.distance(theirs),
-                            original.s_pmse(theirs, self._ours.n, look.n),
-                        )
-                    ]
-                    for both in zip(self._ours.shares, look.shares, strict=True)
-                ]
-            )
-        )
+        apart, sizes = list[list[float]](), (self._ours.n, look.n)
+        for both in zip(self._ours.shares, look.shares, strict=True):
+            files = [*zip(*both, strict=True)]
+            apart.append([x for a, b in files for x in (a.distance(b), a.s_pmse(b, *sizes))])
+        self._apart.append(np.array(apart))
         self._theirs.append(look._replace(shares=[]))
         if self._models is not None:
             self._models.add(synthetic)

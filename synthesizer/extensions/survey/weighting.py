@@ -154,14 +154,9 @@ def _replicating(context: Context, weighting: WeightsOptions) -> Draft[Replicati
         return Draft(None)
     scales = np.array(weighting.replication.scales(len(weights.names)))
     spreads = 1 / np.sqrt(scales * len(scales))
-    why = _why_without(context, weighting, float(spreads.max()))
-    where = f"weights.replicates: {len(scales)} columns from {weights.names[0]!r} on"
-    if why is not None:
-        return Draft(None, notes=(f"{where} are left out of the datasets: {why}",))
-    note = (
-        f"{where} are computed for every dataset from its weight, strata and units: the same "
-        "method and scale show the variance of its design"
-    )
+    facts = {"count": len(scales), "first": weights.names[0]}
+    if why := _why_without(context, weighting, float(spreads.max())):
+        return Draft(None, notes=(note("replicates_left_out", **facts, why=why),))
     made = Replicating(
         weight=weighting.variable,
         strata=weighting.strata,
@@ -169,15 +164,12 @@ def _replicating(context: Context, weighting: WeightsOptions) -> Draft[Replicati
         variables=tuple(column.variable for column in weights.columns),
         spreads=tuple(spreads.tolist()),
     )
-    return Draft(made, notes=(note,))
+    return Draft(made, notes=(note("replicates_computed", **facts),))
 
 
 def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> str | None:
     if weighting.strata is None and weighting.psu is None:
-        return (
-            "those of independent records would be wrong, and those of real persons reveal who was "
-            "sampled together; name strata and psu, or publish the design effect of the original"
-        )
+        return note("replicates_without_design")
     if weighting.draw == "design":
         return "their records are like a simple random sample"
     if context.data.whole is not None or context.config.maker is not None:
@@ -265,15 +257,11 @@ def _replicate_findings(context: Context, weighting: WeightsOptions) -> Draft[No
     incomplete = [c.name for c in weights.columns if not c.is_observed.all()]
     if incomplete and weighting.replication is not None:
         findings.problem("replicates_missing", name=incomplete[0])
-    what = (
-        "give the variance of the original's weighted results, and are not modelled"
-        if weighting.replication is not None
-        else "are dropped; name how they were made; then weighted results have their variance from "
-        "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
-    )
-    findings.note(
-        "replicates_found", count=len(columns), first=columns[0], last=columns[-1], what=what
-    )
+    facts = {"count": len(columns), "first": columns[0], "last": columns[-1]}
+    if weighting.replication is None:
+        findings.note("replicates_dropped", **facts)
+    else:
+        findings.note("replicates_found", **facts)
     return findings.of(None)
 
 

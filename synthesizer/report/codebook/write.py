@@ -31,6 +31,7 @@ from synthesizer.report.blocks import (
     Words,
     row_table,
     section,
+    value_table,
     written,
 )
 from synthesizer.report.charts import el
@@ -53,7 +54,7 @@ from synthesizer.report.codebook.words import (
     written_words,
 )
 from synthesizer.report.page import fragment, render
-from synthesizer.report.record import Manifest, PublicManifest, manifest_in
+from synthesizer.report.record import Manifest, PublicManifest, run_manifest
 
 PURPOSE = (
     "This codebook belongs to the synthetic datasets and is released with them. All numbers were "
@@ -151,12 +152,7 @@ def is_result(path: Path) -> bool:
 
 def run_codebook(run: Path) -> ReleaseCodebook:
     """Return the codebook of a finished run, with the datasets of its manifest."""
-    manifest = manifest_in(run)
-    if manifest is None:
-        raise DataError(
-            f"{run}: is no result of a run: it has no manifest.json; name the directory that "
-            "'synthesizer run' wrote"
-        )
+    manifest = run_manifest(run)
     return release_codebook(manifest.public, _verified(run, manifest))
 
 
@@ -165,7 +161,12 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
 
     A missing directory is made.
     """
-    _check_output(run, out, overwrite=overwrite)
+    if out.resolve() == run.resolve():
+        raise OutputError(
+            f"{out}: is the directory of the run, whose manifest lists its files; name another "
+            "directory (-o)"
+        )
+    check_inside(out, NAMES, overwrite=overwrite)
     texts = {out / name: text for name, text in _texts(run_codebook(run)).items()}
     write_texts(texts, overwrite=overwrite, parents=True)
     return tuple(texts)
@@ -193,15 +194,6 @@ def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
         lists = ["How the files differ from the confidential file:", *codebook.differences]
         texts.append("\n\n".join([*written_words("readme", {}), *lists, ""]))
     return dict(zip(NAMES, texts, strict=False))
-
-
-def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
-    if out.resolve() == run.resolve():
-        raise OutputError(
-            f"{out}: is the directory of the run, whose manifest lists its files; name another "
-            "directory (-o)"
-        )
-    check_inside(out, NAMES, overwrite=overwrite)
 
 
 def _verified(run: Path, manifest: Manifest) -> list[Path]:
@@ -277,25 +269,16 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
         _analysis(codebook),
     ]
     title = "Codebook of the synthetic data"
-    return render(title, sections, banner=_banner(codebook), for_release=True)
-
-
-def _banner(codebook: ReleaseCodebook) -> str:
-    """Return the banner of the page."""
-    if not codebook.synthesis.modelled:
-        return f"{_BANNER} Records may be real."
-    return _BANNER
+    banner = _BANNER if codebook.synthesis.modelled else f"{_BANNER} Records may be real."
+    return render(title, sections, banner=banner, for_release=True)
 
 
 def _datasets(codebook: ReleaseCodebook) -> Section:
     files, rows = codebook.datasets.files, codebook.datasets.rows
     first = f"The first {_MAX_FILES} of {len(files):,} files"
-    table = DataTable(
-        caption="Files" if len(files) <= _MAX_FILES else first,
-        columns=["file", "records"],
-        forms=["text", "count"],
-        rows=[*zip(files, rows, strict=True)][:_MAX_FILES],
-    )
+    caption = "Files" if len(files) <= _MAX_FILES else first
+    shown = [*zip(files, rows, strict=True)][:_MAX_FILES]
+    table = value_table(caption, shown, ("file", "records"), "count")
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
         paragraphs.append(sentences()["several"])
