@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.code_lists import is_numbering
-from synthesizer.data.codes import GOLDEN
+from synthesizer.data.codes import GOLDEN, ranges
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
@@ -792,9 +792,8 @@ class _Probe:
             end[row] = np.searchsorted(sizes, high[row], side="right")
         count = np.where(np.isnan(low) | np.isnan(high), 0, end - begin).ravel()
         cell = np.repeat(np.arange(count.size), count)
-        steps = np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
         rows, second = np.divmod(cell, k)
-        codes = self.order[rows, begin.ravel()[cell] + steps] * k + second
+        codes = self.order[rows, ranges(begin.ravel(), count)] * k + second
         distinct, times = np.unique(codes, return_counts=True)
         pairs = np.column_stack(np.divmod(distinct[times >= self.least], k))
         return pairs[pairs[:, 0] != pairs[:, 1] if form.ordered else pairs[:, 0] < pairs[:, 1]]

@@ -131,8 +131,7 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a working directory that becomes ``final`` when the block ends without an error."""
 
     def check() -> None:
-        if problems := check_output(final, overwrite=overwrite):
-            raise OutputError(problems)
+        Problems(check_output(final, overwrite=overwrite)).settle(OutputError)
 
     with _drafted(final, check) as draft:
         _make(draft.new)

@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, nested
@@ -502,14 +502,13 @@ def _means(
 
 
 def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, BoolArray]:
-    problems = []
+    problems = Problems()
     for name, mask in subsets.items():
         if name in ("all", "uniques"):
             problems.append(f"subset {name!r} is built in: choose another name")
         elif np.shape(mask) != (n,) or np.asarray(mask).dtype != np.bool_:
             problems.append(f"subset {name!r} must be a boolean mask with one value per record")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return {name: np.asarray(mask) for name, mask in subsets.items()}
 
 

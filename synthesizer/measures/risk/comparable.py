@@ -27,6 +27,7 @@ GroupsOf = Mapping[str, Groups] | None
 """Number of quantile groups of the original, or cut points, of some numeric variables."""
 
 
+_LARGEST = 2**62
 SAME_NUMBER = 1e-12
 """Largest relative difference of equal numbers that were computed or written differently."""
 
@@ -154,6 +155,18 @@ class SharedCoder:
             np.bincount(each, minlength=size) for each in (self.codes, codes)
         )
         return codes, counts_of_original, counts_of_table
+
+
+def numbered_rows(cells: IntArray) -> IntArray:
+    """Return the number of each row among the distinct ones in order, shape (r,)."""
+    codes, size = np.zeros(len(cells), dtype=np.int64), 1
+    for values in cells.T:
+        least, base = values.min(), int(values.max()) - int(values.min()) + 1
+        if size > _LARGEST // base:
+            codes = np.unique(codes, return_inverse=True)[1]
+            size = len(codes)
+        codes, size = codes * base + (values - least), size * base
+    return np.asarray(np.unique(codes, return_inverse=True)[1])
 
 
 def stacked_columns(columns: Sequence[Column]) -> Column:

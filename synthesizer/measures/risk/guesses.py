@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, IntArray
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
@@ -257,8 +258,8 @@ def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> B
             continue
         values = synthetic[:, target]
         cells, commonest = _commonest_of(of_synthetic, values)
-        at = np.minimum(np.searchsorted(cells, of_records), len(cells) - 1)
-        guessed = cells[at] == of_records
+        at = positions_in(cells, of_records)
+        guessed = at >= 0
         right[guessed, target] = commonest[at][guessed] == records[guessed, target]
     return right
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, plain
@@ -424,7 +424,7 @@ def check_inference(
 ) -> None:
     """Raise DataError with all problems."""
     existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
-    problems = list(_name_problems(original, sensitive, public, baseline))
+    problems = Problems(_name_problems(original, sensitive, public, baseline))
     problems += [
         f"threshold ({value}) must be at least 0 and below 1"
         for value in thresholds
@@ -435,8 +435,7 @@ def check_inference(
     if sensitive in original and original.n_rows and not problems:
         problems += _level_problems(original[sensitive], positive, groups.get(sensitive))
     problems += problems_of(check_comparable, original, synthetic, existing)
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+    problems.settle(DataError)
 
 
 def _name_problems(

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, shown
@@ -232,10 +232,9 @@ def tcap(
     """
     names = [*keys, target]
     original, tables = as_tables(original, synthetic, names)
-    problems = list(_problems(original, target, tolerance, tau))
+    problems = Problems(_problems(original, target, tolerance, tau))
     problems += problems_of(check_keys, original, keys=keys, target=target, groups=groups)
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     check_comparable(original, tables, names)
     coder = JointCoder(original, keys, groups)
     # Values that the original lacks have codes, too, since they affect the agreement.

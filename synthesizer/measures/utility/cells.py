@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import (
     Data,
     as_table,
@@ -244,8 +244,7 @@ def compared(
         original = as_table(original, column_names(original), ids=False)
         names = original.names
     problems = [*problems, *_list_problems(names), *name_problems(names, column_names(original))]
-    if problems:
-        raise DataError(problems)
+    Problems(problems).settle(DataError)
     names = tuple(dict.fromkeys(names))
     table, tables = as_tables(original, synthetic, names)
     check_comparable(table, tables, names)
@@ -254,11 +253,10 @@ def compared(
 
 def check_original(original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
     """Raise DataError with these problems, unknown variables, and an empty table."""
-    problems = [*name_problems(names, original.names), *problems]
+    problems = Problems([*name_problems(names, original.names), *problems])
     if not original.n_rows:
         problems.append("the original has no records: add at least one")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
 
 
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import scipy
 
-from synthesizer.data.errors import DataError, listed
+from synthesizer.data.errors import DataError, Problems, listed
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.survey_design import SurveyDesign, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
@@ -45,13 +45,11 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     idle = _redundant(X)
     still = [i for i in idle if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in idle if i not in still]
-    problems = [
+    Problems(
         f"the model is singular: {listed([names[i] for i in at])}: {why}: leave out or join levels"
         for at, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
         if at
-    ]
-    if problems:
-        raise DataError(problems)
+    ).settle(DataError)
 
 
 def _redundant(X: FloatArray) -> list[int]:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.errors import ModelError, RuleError
+from synthesizer.data.errors import ModelError, Problems, RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
@@ -182,9 +182,7 @@ class HistoryModel(ConditionalModel):
 
     def refuse_rules(self, variable: str, rules: PathRules) -> None:
         """Raise RuleError if there are rules that this model cannot satisfy."""
-        problems = self.rule_problems(variable, rules)
-        if problems:
-            raise RuleError(problems)
+        Problems(self.rule_problems(variable, rules)).settle(RuleError)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Learn without rules from period to period."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce.constants import CATEGORIES, Integers
 from synthesizer.data.samples.workforce.jobs import Jobs, simulate_jobs
@@ -169,9 +169,7 @@ def simulate(
     >>> table.column_names[:4], len(table.column_names)
     (['person', 'year', 'agency', 'sex'], 31)
     """
-    faults = problems(persons, seed, first_year, last_year, block)
-    if faults:
-        raise DataError(faults)
+    Problems(problems(persons, seed, first_year, last_year, block)).settle(DataError)
     years = range(first_year, last_year + 1)
     return pa.concat_tables(
         simulate_block(number, size, seed=seed, years=years, block=block)

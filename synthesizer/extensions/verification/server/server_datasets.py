@@ -68,8 +68,7 @@ class Dataset:
             query = query_of(given)
         except ConfigError as error:
             raise ConfigError([*error.problems, *problems_of_unsound(given, self.schema)]) from None
-        if problems := query.problems(self.schema, self.synthetic_digest):
-            raise ConfigError(problems)
+        Problems(query.problems(self.schema, self.synthetic_digest)).settle(ConfigError)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
         return canonical if EXPERT_KEYS & given.keys() else canonical | dict.fromkeys(EXPERT_KEYS)
 
