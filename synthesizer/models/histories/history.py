@@ -100,10 +100,7 @@ class HistoryModel(ConditionalModel):
     left_out: ClassVar[tuple[str, ...]] = ()
     """Predictors that the history must not add; set by `leaving_out`, no option."""
 
-    def own_predictors(
-        self,
-        predictors: Sequence[str],  # noqa: ARG002 - for the models that override this
-    ) -> tuple[str, ...]:
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the names of the predictors that the history adds; none by default.
 
         Each starts with ``own.``. Users may name them under ``predictors`` and ``exclude``.
@@ -161,22 +158,14 @@ class HistoryModel(ConditionalModel):
         """Predictors whose changes from row to row the options refer to."""
         return ()
 
-    def doubts(
-        self,
-        predictors: PanelTable,  # noqa: ARG002 - for the models that override this
-        target: Column,  # noqa: ARG002
-    ) -> Iterator[str]:
+    def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:  # noqa: ARG002
         """Yield evidence in the confidential data against the model, with counts.
 
         The plan prints it as a note, before any fit.
         """
         yield from ()
 
-    def rule_problems(
-        self,
-        variable: str,  # noqa: ARG002 - for the models that override this
-        rules: PathRules,  # noqa: ARG002
-    ) -> list[str]:
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:  # noqa: ARG002
         """Return problems with rules that this model cannot satisfy; none by default."""
         return []
 
