@@ -257,16 +257,11 @@ class Continuation:
 
     def draw_first(self, persons: Table, *, rng: np.random.Generator) -> Codes:
         """Draw the first states of persons who are new, shape (n,)."""
-        first = self.first
-        if first is None:
+        if self.first is None:
             raise RuleError("careers: no person is new in the data")
         exists = np.asarray(self.allowed.any(axis=0))
-
-        def again(rows: IntArray, widen: int) -> Column:
-            return first.draw(persons.take(rows), rng, widen=widen)
-
         limits = Limits(lambda _, values: ~exists[values.data], self.reserve)
-        drawn, _ = redrawn(first.draw(persons, rng), again, limits, rng)
+        drawn, _ = self.first.draw_allowed(persons, limits, rng)
         return np.asarray(drawn.data, dtype=np.int32)
 
     def _limits(self, past: Past) -> Limits:
