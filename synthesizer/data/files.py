@@ -645,10 +645,11 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         ...
     ValueError: a key occurs twice in an object
     """
-    return json.loads(text, object_pairs_hook=_object)
+    return json.loads(text, object_pairs_hook=object_of)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, which names each key once."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key occurs twice in an object")
