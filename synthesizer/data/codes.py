@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 
 Codes = npt.NDArray[np.int64]
 Groups = int | Sequence[float]
@@ -107,6 +107,18 @@ def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> Codes:
         return np.full(len(values), -1)
     positions = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
     return np.where(rising[positions] == values, positions, -1)
+
+
+def numbered(values: npt.NDArray[Any], known: BoolArray) -> Codes:
+    """Return the number of each known value among the distinct ones, -1 for the others."""
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+def counts_of(codes: Codes, size: int) -> Codes:
+    """Return how often each code below ``size`` occurs; -1 is none."""
+    return np.bincount(codes + 1, minlength=size + 1)[1:]
 
 
 def ranges(first: IntArray, sizes: IntArray) -> IntArray:
@@ -207,6 +219,10 @@ class JointCoder:
             joint = np.where(occurs, joint * coder.size + codes, 0)
         joint[~occurs] = -1
         return self._final.find(joint)
+
+    def counts(self, table: Table) -> Codes:
+        """Return how many rows of a table have each combination of the original."""
+        return counts_of(self.encode(table), self.size)
 
 
 OUTSIDE = -1

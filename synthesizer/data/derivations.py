@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.code_lists import is_numbering
-from synthesizer.data.codes import GOLDEN, ranges
+from synthesizer.data.codes import GOLDEN, numbered, ranges
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
@@ -586,9 +586,7 @@ def _group_codes(column: Column) -> IntArray | None:
         codes = np.asarray(column.data, dtype=np.int64)
         codes = np.where(column.is_observed, codes, -1)
     else:
-        codes = np.full(len(column), -1, dtype=np.int64)
-        _, numbers = np.unique(column.data[column.is_observed], return_inverse=True)
-        codes[column.is_observed] = numbers
+        codes = numbered(column.data, column.is_observed)
     n_groups = len(np.unique(codes[codes >= 0]))
     return codes if 2 <= n_groups <= _MAX_GROUPS else None
 

@@ -324,17 +324,22 @@ def check_lists(**names: Any) -> None:
     Problems(texts).settle(DataError)
 
 
+def unknown_or_twice(role: str, names: Sequence[str], table: Table) -> Iterator[str]:
+    """Yield the names that are not in the data, or are named twice."""
+    for name in dict.fromkeys(names):
+        if name not in table:
+            yield f"{role} {name!r} is not in the data: name one of its columns"
+        if list(names).count(name) > 1:
+            yield f"{role} {name!r} is named twice: name it once"
+
+
 def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iterator[str]:
     if isinstance(keys, str):
         yield from list_problems("keys", keys)
         return
     if not len(keys):
         yield "there are no keys: name at least one variable that an intruder may know"
-    for key in dict.fromkeys(keys):
-        if key not in table:
-            yield f"key {key!r} is not in the data: name one of its columns"
-        if list(keys).count(key) > 1:
-            yield f"key {key!r} is named twice: name it once"
+    yield from unknown_or_twice("key", keys, table)
     if target is None:
         return
     if target in keys:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -101,13 +101,8 @@ class PanelIndex:
     def take_persons(self, persons: IntArray) -> PanelIndex:
         """Return the rows of some persons, renumbered; a person may occur more than once."""
         rows = self.rows_of(persons)
-        return PanelIndex(
-            person=np.repeat(np.arange(len(persons)), self.counts[persons]),
-            period=self.period[rows],
-            n_persons=len(persons),
-            times=self.times,
-            is_open=self.is_open,
-        )
+        person = np.repeat(np.arange(len(persons)), self.counts[persons])
+        return replace(self, person=person, period=self.period[rows], n_persons=len(persons))
 
     def matrix(self, values: IntArray, absent: int) -> IntArray:
         """Return values by person and period, ``absent`` where there is no row, shape (n, T)."""

@@ -208,10 +208,7 @@ class AttackResult(OfTarget):
 
     def __getitem__(self, name: str) -> Attack:
         """Return the attack with a name; raises KeyError for an unknown one."""
-        for attack in self.attacks:
-            if attack.name == name:
-                return attack
-        raise KeyError(name)
+        return {attack.name: attack for attack in self.attacks}[name]
 
 
 def attacks(

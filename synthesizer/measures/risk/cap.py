@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder, counts_of
 from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
@@ -293,7 +293,7 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(tables):
         theirs = coder.encode(table)
-        single_matched = _counts(theirs, coder.size)[codes_of_original]
+        single_matched = counts_of(theirs, coder.size)[codes_of_original]
         single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
@@ -322,11 +322,6 @@ _Count = Callable[[Codes, Column], Codes]
 record, shape (n,). Keys of -1 never match."""
 
 
-def _counts(codes: Codes, size: int) -> Codes:
-    """Return how often each code below ``size`` occurs; -1 is none."""
-    return np.bincount(codes + 1, minlength=size + 1)[1:]
-
-
 def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     """Return a count of targets with the same value, group or missing code."""
     coder = ColumnCoder.fit(target, groups)
@@ -337,7 +332,7 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
         theirs = np.where((keys >= 0) & (codes >= 0), keys * coder.size + codes, -1)
-        return _counts(dictionary.find(theirs), len(dictionary))[our_pairs]
+        return counts_of(dictionary.find(theirs), len(dictionary))[our_pairs]
 
     return count
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,7 +14,6 @@ import scipy
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
 from synthesizer.data.derivations import single_error
-from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
@@ -113,15 +112,6 @@ def checked_tables(
 def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
     """Return cut points of the groups, computed from ``table``, for use with parts of it."""
     return {name: tuple(cut_points(table[name], n).tolist()) for name, n in (groups or {}).items()}
-
-
-def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple[str, ...]:
-    """Return the problems of a check, to be raised together with others."""
-    try:
-        check(*args, **options)
-    except DataError as error:
-        return error.problems
-    return ()
 
 
 class SharedCoder:

@@ -232,11 +232,9 @@ def _tally(
 
 def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
     """Return which values are the commonest ones of their variable in the synthetic records."""
-    modes = []
-    for values in synthetic.T:
-        distinct, n = np.unique(values, return_counts=True)
-        modes.append(distinct[n.argmax()])
-    return np.asarray(records == np.array(modes))
+    one_cell = np.zeros(len(synthetic), dtype=np.int64)
+    modes = [_commonest_of(one_cell, values)[1] for values in synthetic.T]
+    return np.asarray(records == np.hstack(modes))
 
 
 def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:

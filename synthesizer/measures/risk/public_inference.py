@@ -18,11 +18,18 @@ from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError, Problems
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
+from synthesizer.data.pairs import (
+    Data,
+    as_tables,
+    check_comparable,
+    check_keys,
+    check_lists,
+    unknown_or_twice,
+)
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, plain
 from synthesizer.measures.measure import Case, Collecting, Measure
-from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -431,10 +438,12 @@ def check_inference(
         if not 0 <= value < 1
     ]
     if existing:
-        problems += problems_of(check_keys, original, keys=existing, groups=groups)
+        with problems.gathered():
+            check_keys(original, keys=existing, groups=groups)
     if sensitive in original and original.n_rows and not problems:
         problems += _level_problems(original[sensitive], positive, groups.get(sensitive))
-    problems += problems_of(check_comparable, original, synthetic, existing)
+    with problems.gathered():
+        check_comparable(original, synthetic, existing)
     problems.settle(DataError)
 
 
@@ -450,11 +459,7 @@ def _name_problems(
         )
     if not public:
         yield "there are no public variables: name at least one that an intruder may know"
-    for name in dict.fromkeys(public):
-        if name not in original:
-            yield f"public variable {name!r} is not in the data: name one of its columns"
-        if list(public).count(name) > 1:
-            yield f"public variable {name!r} is named twice: name it once"
+    yield from unknown_or_twice("public variable", public, original)
     for name in dict.fromkeys(baseline):
         if name not in public:
             yield (

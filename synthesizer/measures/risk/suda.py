@@ -30,7 +30,7 @@ from synthesizer.data.workers import counted
 from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.comparable import GroupsOf, problems_of
+from synthesizer.measures.risk.comparable import GroupsOf
 from synthesizer.measures.risk.minimal_uniques import KeyCells, count_sets, minimal_uniques
 
 Missing = Literal["value", "unknown"]
@@ -388,7 +388,9 @@ def _check(
     sampling_fraction: float,
     missing: str,
 ) -> None:
-    problems = Problems(problems_of(check_keys, table, keys=keys, groups=groups))
+    problems = Problems()
+    with problems.gathered():
+        check_keys(table, keys=keys, groups=groups)
     if not table.n_rows:
         problems.append("the data have no records: give at least one")
     if not 0 < sampling_fraction <= 1:

@@ -28,7 +28,6 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     fixed_groups,
-    problems_of,
     split,
     stacked_columns,
 )
@@ -233,7 +232,8 @@ def tcap(
     names = [*keys, target]
     original, tables = as_tables(original, synthetic, names)
     problems = Problems(_problems(original, target, tolerance, tau))
-    problems += problems_of(check_keys, original, keys=keys, target=target, groups=groups)
+    with problems.gathered():
+        check_keys(original, keys=keys, target=target, groups=groups)
     problems.settle(DataError)
     check_comparable(original, tables, names)
     coder = JointCoder(original, keys, groups)

@@ -23,7 +23,7 @@ of species, Biometrika 40; Robbins (1968), Annals of Mathematical Statistics 39.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -130,15 +130,12 @@ CAREERS_BEYOND = FigureKind(
     limit=Limit(low=-1, judged="low"),
     is_axis=True,
 )
-MOVES_BEYOND = FigureKind(
-    "moves_beyond",
-    "excess guessed from moves",
-    _BEYOND.replace("{what}", "the periods of all moves"),
+MOVES_BEYOND = replace(
+    CAREERS_BEYOND,
+    key="moves_beyond",
+    name="excess guessed from moves",
+    meaning=_BEYOND.replace("{what}", "the periods of all moves"),
     title="careers guessed from moves, training minus holdout",
-    ideal=0.0,
-    checks=("trajectories", "differential_confidentiality"),
-    limit=Limit(low=-1, judged="low"),
-    is_axis=True,
 )
 
 

@@ -62,6 +62,12 @@ class Comparison(Result):
         return self.n + sum(self.n_synthetic)
 
 
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are there; None without any."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
 C = TypeVar("C", bound=Comparison)
 
 
@@ -257,6 +263,24 @@ def check_original(original: Table, names: Sequence[str], problems: Sequence[str
     if not original.n_rows:
         problems.append("the original has no records: add at least one")
     problems.settle(DataError)
+
+
+class DatasetCounter:
+    """A comparison of the original with datasets that are added one by one and not stored."""
+
+    def __init__(self, original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
+        check_original(original, names, problems)
+        self._original, self._compared = original, list(names)
+        self._sizes: list[int] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Add the next dataset; raise DataError if its variables are missing or differ."""
+        check_comparable(self._original, [synthetic], self._compared, first=len(self._sizes) + 1)
+        self._sizes.append(synthetic.n_rows)
+        self._count(synthetic)
+
+    def _count(self, synthetic: Table) -> None:
+        raise NotImplementedError
 
 
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from synthesizer.data.codes import numbered
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, listed, plural
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
@@ -268,10 +269,7 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
 def _group_codes(data: Data, name: str, declared: Declarations) -> Codes:
     """Return the code of the group of each record, -1 if it is missing."""
     column = as_table(data, [name], declared)[name]
-    observed = column.is_observed
-    codes = np.full(len(column), -1, dtype=np.int64)
-    codes[observed] = np.unique(column.data[observed], return_inverse=True)[1]
-    return codes
+    return numbered(column.data, column.is_observed)
 
 
 def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:

@@ -265,7 +265,13 @@ def _solution(
     if extras.design is not None:
         fit = design_fit(family, y, X, extras.weights, extras.design)
         return _Solution(*fit, y - X @ fit[0])
-    estimate = _estimate(family, y, X, names, levels, extras)
+    try:
+        if family == "multinomial":
+            estimate = _multinomial(y, X, extras.weights)
+        else:
+            estimate = _reweighted(family, y, X, names, levels, extras)
+    except (ValueError, np.linalg.LinAlgError):
+        return None
     if estimate is None:
         return None
     covariance, df = _covariance(estimate, family, levels, extras)
@@ -307,23 +313,6 @@ class _Estimate:
     """Residuals of the (last weighted) linear model, shape (n,)."""
 
 
-def _estimate(
-    family: ModelFamily,
-    y: FloatArray,
-    X: FloatArray,
-    names: Sequence[str],
-    levels: FixedEffects | None,
-    extras: Extras,
-) -> _Estimate | None:
-    """Return the estimate, None without convergence; raise if levels determine a column."""
-    try:
-        if family == "multinomial":
-            return _multinomial(y, X, extras.weights)
-        return _reweighted(family, y, X, names, levels, extras)
-    except (ValueError, np.linalg.LinAlgError):
-        return None
-
-
 def _reweighted(
     family: ModelFamily,
     y: FloatArray,
@@ -332,7 +321,10 @@ def _reweighted(
     levels: FixedEffects | None,
     extras: Extras,
 ) -> _Estimate | None:
-    """Return the fit by iterated weighted least squares, None without convergence."""
+    """Return the fit by iterated weighted least squares, None without convergence.
+
+    Raise if levels determine a column.
+    """
     n, p = X.shape
     prior = np.ones(n) if extras.weights is None else extras.weights
     offset = 0.0 if extras.offset is None else extras.offset
