@@ -125,9 +125,9 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10919,
-    "models": 9932,
-    "measures": 14511,
+    "data": 10905,
+    "models": 9877,
+    "measures": 14453,
     "engine": 2655,
     "report": 6677,
     "config": 1010,
@@ -137,13 +137,13 @@ CEILINGS = {
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.descriptions": 1141,
-    "extensions.genetic": 2325,
+    "extensions.genetic": 2321,
     "extensions.households": 1253,
-    "extensions.labelled": 878,
-    "extensions.large_files": 672,
+    "extensions.labelled": 877,
+    "extensions.large_files": 667,
     "extensions.releases": 842,
     "extensions.survey": 1531,
-    "extensions.verification": 7436,
+    "extensions.verification": 7422,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600; relations, numbers
