@@ -259,8 +259,8 @@ class Copied(Generic[K]):
         unchanged: tuple[str, ...] = ()
         if table.n_rows == self._original.n_rows:
             unchanged = tuple(name for name in self._names if self._is_kept(table, name))
-        kept = unchanged if len(unchanged) < len(self._names) else ()
-        return _Look(table.n_rows, present, kept)
+        some_unchanged = unchanged if len(unchanged) < len(self._names) else ()
+        return _Look(table.n_rows, present, some_unchanged)
 
     @property
     def _pairs(self) -> int:

@@ -61,7 +61,7 @@ def read_json(text: bytes) -> Any:
     >>> read_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ...
-    ValueError: a key occurs twice; remove one
+    ValueError: a key occurs twice in an object
     """
     try:
         content = json.loads(text.decode("utf-8"), object_pairs_hook=object_of, parse_int=_int)
