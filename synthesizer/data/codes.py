@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
 
 Codes = npt.NDArray[np.int64]
 Groups = int | Sequence[float]
@@ -98,16 +98,38 @@ class ColumnCoder:
     def _of_numbers(self, data: FloatArray) -> Codes:
         if self.cuts is not None:
             return np.searchsorted(self.cuts, data, side="right").astype(np.int64)
-        values = self.values
-        if values is None or not len(values):
-            return np.full(len(data), -1, dtype=np.int64)
-        return positions_in(values, data).astype(np.int64)
+        return positions_in(np.empty(0) if self.values is None else self.values, data)
 
 
-def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
+def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> Codes:
     """Return the position of each value in rising distinct ones, -1 for absent values."""
+    if not len(rising):
+        return np.full(len(values), -1)
     positions = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
     return np.where(rising[positions] == values, positions, -1)
+
+
+def numbered(values: npt.NDArray[Any], known: BoolArray) -> Codes:
+    """Return the number of each known value among the distinct ones, -1 for the others."""
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+def counts_of(codes: Codes, size: int) -> Codes:
+    """Return how often each code below ``size`` occurs; -1 is none."""
+    return np.bincount(codes + 1, minlength=size + 1)[1:]
+
+
+def ranges(first: IntArray, sizes: IntArray) -> IntArray:
+    """Return the positions of ranges, one range after the other.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 2]), np.array([2, 3])).tolist()
+    [5, 6, 2, 3, 4]
+    """
+    return np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
 
 
 def mean_ranks(values: npt.NDArray[Any]) -> FloatArray:
@@ -198,6 +220,10 @@ class JointCoder:
         joint[~occurs] = -1
         return self._final.find(joint)
 
+    def counts(self, table: Table) -> Codes:
+        """Return how many rows of a table have each combination of the original."""
+        return counts_of(self.encode(table), self.size)
+
 
 OUTSIDE = -1
 """Number of a row with a value that the table of `Combinations.of` lacks."""
@@ -245,8 +271,6 @@ class Combinations:
 
     def positions(self, table: Table, numbers: IntArray) -> IntArray:
         """Return the position of each row's combination in rising numbers, -1 if absent."""
-        if not len(numbers):
-            return np.full(table.n_rows, -1)
         keys = self.numbers(table)
         return np.where(keys == OUTSIDE, -1, positions_in(numbers, keys))
 

@@ -35,7 +35,7 @@ from synthesizer.data.dialects import (
     in_common_form,
     unnamed,
 )
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.layout import CsvLayout, Quoting
 
 # How cells are written, and which columns are quoted.
@@ -112,8 +112,7 @@ def parse_csv(
     table = _read(data, origin, delimiter, quote, names)
     # A delimiter that ends each line makes a last column without a name or a value.
     some = [j for j, name in enumerate(names) if name.strip() or not _is_empty(table.column(j))]
-    if problems := [*unnamed([names[j] for j in some], origin)]:
-        raise DataError(problems)
+    Problems(unnamed([names[j] for j in some], origin)).settle(DataError)
     quoting = _quotings(rows, quote)
     layout = CsvLayout(
         delimiter=delimiter,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.code_lists import is_numbering
-from synthesizer.data.codes import GOLDEN
+from synthesizer.data.codes import GOLDEN, numbered, ranges
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
@@ -586,9 +586,7 @@ def _group_codes(column: Column) -> IntArray | None:
         codes = np.asarray(column.data, dtype=np.int64)
         codes = np.where(column.is_observed, codes, -1)
     else:
-        codes = np.full(len(column), -1, dtype=np.int64)
-        _, numbers = np.unique(column.data[column.is_observed], return_inverse=True)
-        codes[column.is_observed] = numbers
+        codes = numbered(column.data, column.is_observed)
     n_groups = len(np.unique(codes[codes >= 0]))
     return codes if 2 <= n_groups <= _MAX_GROUPS else None
 
@@ -792,9 +790,8 @@ class _Probe:
             end[row] = np.searchsorted(sizes, high[row], side="right")
         count = np.where(np.isnan(low) | np.isnan(high), 0, end - begin).ravel()
         cell = np.repeat(np.arange(count.size), count)
-        steps = np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
         rows, second = np.divmod(cell, k)
-        codes = self.order[rows, begin.ravel()[cell] + steps] * k + second
+        codes = self.order[rows, ranges(begin.ravel(), count)] * k + second
         distinct, times = np.unique(codes, return_counts=True)
         pairs = np.column_stack(np.divmod(distinct[times >= self.least], k))
         return pairs[pairs[:, 0] != pairs[:, 1] if form.ordered else pairs[:, 0] < pairs[:, 1]]

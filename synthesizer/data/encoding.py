@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from synthesizer.data.after import blank_code, holders, with_blank
-from synthesizer.data.errors import DataError, listed, plural
+from synthesizer.data.errors import DataError, Problems, listed, plural
 from synthesizer.data.guessing import LARGE, Declaration, Inferred, infer
 from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
 from synthesizer.data.number_formats import NumberFormat
@@ -67,11 +67,11 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     New levels and missing codes are appended to the schema, so labels agree but codes may not (see
     `recoded`). Among numbers, up to ``new_codes`` distinct texts are taken for missing codes.
     """
-    problems = [
+    problems = Problems(
         f"{raw.origin}: column {name!r} is missing"
         for name in schema.names
         if name not in raw.names
-    ]
+    )
     columns = []
     for texts in raw.texts:
         if texts.name not in schema:
@@ -81,8 +81,7 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
             columns.append(_column(texts, _extended(texts, schema[texts.name], new_codes)))
         except ValueError as error:
             problems.append(f"{raw.origin}: column {texts.name!r} {error}")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return Table(columns, raw.n_rows).select(schema.names)
 
 

@@ -131,8 +131,7 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a working directory that becomes ``final`` when the block ends without an error."""
 
     def check() -> None:
-        if problems := check_output(final, overwrite=overwrite):
-            raise OutputError(problems)
+        Problems(check_output(final, overwrite=overwrite)).settle(OutputError)
 
     with _drafted(final, check) as draft:
         _make(draft.new)
@@ -646,10 +645,11 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         ...
     ValueError: a key occurs twice in an object
     """
-    return json.loads(text, object_pairs_hook=_object)
+    return json.loads(text, object_pairs_hook=object_of)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, which names each key once."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key occurs twice in an object")

@@ -222,11 +222,11 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
         With every column that cannot be read.
     """
     declared = declared or {}
-    problems = [
+    problems = Problems(
         f"{raw.origin}: no column {name!r}; declare only columns that exist"
         for name in declared
         if name not in raw.names
-    ]
+    )
     inferred = []
     for name, item in infer_each(raw, declared):
         if isinstance(item, Inferred):
@@ -235,8 +235,7 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
             every_row = declared.get(name, Declaration()).every_row
             sentence = item.in_every_row if every_row else str(item)
             problems.append(f"{raw.origin}: column {name!r} {sentence}")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return tuple(inferred)
 
 

@@ -119,8 +119,8 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
 
     @wraps(validated)
     def init(self: Any, **values: Any) -> None:
-        if data := [f"{n} must be no {what_data(v)}" for n, v in values.items() if is_data(v)]:
-            raise OptionError(data)
+        data = (f"{n} must be no {what_data(v)}" for n, v in values.items() if is_data(v))
+        Problems(data).settle(OptionError)
         try:
             validated(self, **values)
         except ValidationError as error:

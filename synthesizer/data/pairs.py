@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
-from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS, TEXT_CODES
 from synthesizer.data.sources import RawTable, Texts, from_frame
@@ -88,14 +88,11 @@ def as_tables(
     names = tuple(dict.fromkeys(names))
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
     table = as_table(original, names, declared)
-    tables, problems = [], []
+    tables, problems = [], Problems()
     for number, one in enumerate(several, start=1):
-        try:
+        with problems.gathered(f"synthetic dataset {number}"):
             tables.append(one if isinstance(one, Table) else read_like(one, table, names, persons))
-        except SynthesizerError as error:
-            problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+    problems.settle(DataError)
     return table, tuple(tables)
 
 
@@ -115,14 +112,12 @@ def read_like(
         return Table((), len(data))
     raw, _ = _read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
-    problems = [
+    Problems(
         f"column {name!r} has no {'level' if original[name].is_coded else 'number'} of the "
         "original: write it alike in both files"
         for name in table.names
         if name not in persons and _is_foreign(original[name], table[name])
-    ]
-    if problems:
-        raise DataError(problems)
+    ).settle(DataError)
     return table
 
 
@@ -278,12 +273,12 @@ def check_keys(
     ...
     synthesizer.data.errors.DataError: key 'age' is not in the data: name one of its columns
     """
-    problems = [*_key_problems(table, keys, target), *_group_problems(table, groups or {})]
+    problems = Problems(_key_problems(table, keys, target))
+    problems += _group_problems(table, groups or {})
     target_column = None if target is None else table.get(target)
     if target_column is not None and not constant_target and _is_constant(target_column):
         problems.append(f"target {target!r} has only one value: choose one with at least two")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
 
 
 def check_comparable(
@@ -297,16 +292,17 @@ def check_comparable(
 
     Levels and missing codes may differ, since values are matched by label; kinds may not.
     """
-    problems = [] if original.n_rows else ["the original has no records: use a file with records"]
+    problems = Problems()
+    if not original.n_rows:
+        problems.append("the original has no records: use a file with records")
     if not synthetic:
         problems.append("there is no synthetic dataset: generate at least one")
     names = original.names if names is None else names
     for number, table in enumerate(synthetic, start=first):
         if not table.n_rows:
             problems.append(f"synthetic dataset {number} has no records: generate it again")
-        problems.extend(_column_problems(original, table, names, number))
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+        problems += _column_problems(original, table, names, number)
+    problems.settle(DataError)
 
 
 def list_problems(role: str, names: Any) -> tuple[str, ...]:
@@ -324,8 +320,17 @@ def list_problems(role: str, names: Any) -> tuple[str, ...]:
 
 def check_lists(**names: Any) -> None:
     """Raise one DataError with every text in place of a list of names."""
-    if problems := [text for role, listed in names.items() for text in list_problems(role, listed)]:
-        raise DataError(problems)
+    texts = (text for role, listed in names.items() for text in list_problems(role, listed))
+    Problems(texts).settle(DataError)
+
+
+def unknown_or_twice(role: str, names: Sequence[str], table: Table) -> Iterator[str]:
+    """Yield the names that are not in the data, or are named twice."""
+    for name in dict.fromkeys(names):
+        if name not in table:
+            yield f"{role} {name!r} is not in the data: name one of its columns"
+        if list(names).count(name) > 1:
+            yield f"{role} {name!r} is named twice: name it once"
 
 
 def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iterator[str]:
@@ -334,11 +339,7 @@ def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iter
         return
     if not len(keys):
         yield "there are no keys: name at least one variable that an intruder may know"
-    for key in dict.fromkeys(keys):
-        if key not in table:
-            yield f"key {key!r} is not in the data: name one of its columns"
-        if list(keys).count(key) > 1:
-            yield f"key {key!r} is named twice: name it once"
+    yield from unknown_or_twice("key", keys, table)
     if target is None:
         return
     if target in keys:

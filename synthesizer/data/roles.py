@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.guessing import Declaration, Inferred, infer_each
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Kind
@@ -65,7 +65,7 @@ def roles_of(
     wanted = raw.select([name for name in raw.names if name not in drop])
     declared, dropped, looks = dict(declared), dict.fromkeys(drop, ""), {}
     inferred: dict[str, Inferred] = {}
-    problems = []
+    problems = Problems()
     for name, item in infer_each(wanted, declared):
         if isinstance(item, Inferred):
             inferred[name] = item
@@ -83,8 +83,7 @@ def roles_of(
             declared[name], looks[name] = item.cure, f"{item.fault}: {item.cured}"
         else:
             dropped[name] = item.fault
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     usable = wanted.select([name for name in wanted.names if name not in dropped])
     if not usable.names:
         raise DataError(_no_column(raw, dropped, drop))

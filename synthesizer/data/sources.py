@@ -271,15 +271,14 @@ def _explained(error: Exception, query: str) -> str:
 
 
 def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
-    columns, problems = [], []
+    columns, problems = [], Problems()
     cells = zip(*rows, strict=True) if rows else [()] * len(names)
     for name, values in zip(names, cells, strict=True):
         try:
             columns.append(pa.array(values))
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             problems.append(f"{origin}: column {name!r} mixes types; cast it in the query")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return pa.Table.from_arrays(columns, names=names)
 
 
@@ -547,7 +546,7 @@ def _by_clocks(arrow: pa.Table) -> pa.Table:
 def _checked(raw: RawTable, min_rows: int) -> RawTable:
     """Return a source; refuse problems that no declared kind can solve."""
     names = raw.arrow.column_names
-    problems = [*name_problems(names, raw.origin)]
+    problems = Problems(name_problems(names, raw.origin))
     if not names:
         problems.append(f"{raw.origin}: has no columns; name another file")
     elif raw.n_rows < min_rows:
@@ -567,8 +566,7 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
                 f"{raw.origin}: column {name!r} contains {what}, which cannot be synthesised; "
                 "store it as text, numbers or dates, or remove it"
             )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return raw
 
 

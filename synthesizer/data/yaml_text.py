@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import read_text
 
 INFINITIES: Final[Mapping[str, float]] = {
@@ -70,8 +70,7 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
-        if problems := _node_problems(node, origin):
-            raise ConfigError(problems)
+        Problems(_node_problems(node, origin)).settle(ConfigError)
         content = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise ConfigError(f"{origin}: not valid YAML{_position(error)}; {MEND}") from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.errors import DataError, Problems, SynthesizerError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
@@ -122,9 +122,7 @@ def half_runs(
     >>> [(run.fitted.n_rows, run.unseen.n_rows) for run in runs]
     [(5, 4)]
     """
-    problems = _problems(table, m, repeats, units)
-    if problems:
-        raise DataError(problems)
+    Problems(_problems(table, m, repeats, units)).settle(DataError)
     persons = np.arange(table.n_rows) if units is None else np.asarray(units)
     rng = seeded(seed).generator("checks")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticUndefined
 
-from synthesizer.data.errors import OptionError
+from synthesizer.data.errors import OptionError, Problems
 from synthesizer.data.options import MAX_GROUPS, as_label, sentences, unwritable
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class _PartClass(ModelMetaclass):
     """Metaclass whose calls raise an `OptionError` with a sentence for each problem."""
 
     def __call__(self: Any, **options: Any) -> Any:
-        if problems := [*unwritable(options)]:
-            raise OptionError(problems)
+        Problems(unwritable(options)).settle(OptionError)
         try:
             return super().__call__(**options)
         except ValidationError as error:

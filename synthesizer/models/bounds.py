@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.panel.paths import FORMER, PAST, number_column
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
@@ -436,10 +437,8 @@ def _states(values: FloatArray, ends: FloatArray, sizes: FloatArray, heaps: Floa
     for code, size in enumerate(sizes[1:].tolist(), 1):
         whole = np.rint(values / size)
         state[np.abs(values / size - whole) <= 4 * EPS * np.abs(whole)] = code
-    if len(heaps):
-        index = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
-        is_heap = heaps[index] == values
-        state[is_heap] = len(sizes) + 2 + index[is_heap]
+    heap = positions_in(heaps, values)
+    state[heap >= 0] = len(sizes) + 2 + heap[heap >= 0]
     state[values == ends[1]] = len(sizes) + 1
     state[values == ends[0]] = len(sizes)
     return state

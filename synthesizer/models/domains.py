@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import Combinations, column_values
+from synthesizer.data.codes import Combinations, column_values, positions_in
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.kit.kernels import Float32Array, drawn_classes
 from synthesizer.models.kit.numerics import even_uniform
@@ -237,20 +237,17 @@ class Lookup:
         if len(numbers) * (n_values + 1) > MAX_LOOKUP_CELLS:
             return None
         may = np.full((len(numbers), n_values + 1), excludes)
-        indices = np.minimum(np.searchsorted(numbers, known // n_values), len(numbers) - 1)
-        there = numbers[indices] == known // n_values
+        indices = positions_in(numbers, known // n_values)
+        there = indices >= 0
         may[indices[there], known[there] % n_values] = not excludes
         return cls(keys, may, values)
 
     def broken(self, rows: IntArray, column: Column) -> BoolArray:
         """Return which values are forbidden in the rows at some positions."""
-        return ~self.may[self.keys[rows], self._positions(column_values(column))]
+        return ~self.may[self.keys[rows], positions_in(self.values, column_values(column))]
 
     def mask(self, variable: Variable) -> Mask:
         """Return the mask of allowed codes."""
-        may = self.may[:, self._positions(np.arange(variable.n_codes, dtype=np.float64))]
+        codes = np.arange(variable.n_codes, dtype=np.float64)
+        may = self.may[:, positions_in(self.values, codes)]
         return lambda rows: may[self.keys[rows]]
-
-    def _positions(self, values: FloatArray) -> Sequence[int] | IntArray:
-        indices = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[indices] == values, indices, len(self.values))

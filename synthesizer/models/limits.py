@@ -233,14 +233,12 @@ def _redrawn_at_once(
     rng: np.random.Generator,
     bad: IntArray,
 ) -> tuple[Column, IntArray]:
-    """Redraw in few calls of many draws each, then search the reserve."""
+    """Redraw one or more values in few calls of many draws each, then search the reserve."""
     for steps in WIDENINGS_AT_ONCE:
-        if not len(bad):
-            return column, bad
         copies = max(1, min(MAX_COPIES, MAX_PAIRS // len(bad)))
         column, bad = first_allowed(column, bad, copies, draw, steps, judge)
-    if not len(bad):
-        return column, bad
+        if not len(bad):
+            return column, bad
     pool = draw(np.resize(bad, max(POOL_ROWS, len(bad))), WIDENINGS[-1])
     return _searched(column, bad, limits.reserve or pool, judge, rng)
 

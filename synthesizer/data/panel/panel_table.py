@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from synthesizer.data.errors import DataError, plural
+from synthesizer.data.codes import ranges
+from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.table import (
     BoolArray,
     Column,
@@ -95,21 +96,13 @@ class PanelIndex:
 
     def rows_of(self, persons: IntArray) -> IntArray:
         """Return the row positions of the persons in the given order, all rows of each."""
-        counts = self.counts[persons]
-        ends = np.cumsum(counts)
-        offsets = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        return np.asarray(np.repeat(self.starts[persons], counts) + offsets)
+        return ranges(self.starts[persons], self.counts[persons])
 
     def take_persons(self, persons: IntArray) -> PanelIndex:
         """Return the rows of some persons, renumbered; a person may occur more than once."""
         rows = self.rows_of(persons)
-        return PanelIndex(
-            person=np.repeat(np.arange(len(persons)), self.counts[persons]),
-            period=self.period[rows],
-            n_persons=len(persons),
-            times=self.times,
-            is_open=self.is_open,
-        )
+        person = np.repeat(np.arange(len(persons)), self.counts[persons])
+        return replace(self, person=person, period=self.period[rows], n_persons=len(persons))
 
     def matrix(self, values: IntArray, absent: int) -> IntArray:
         """Return values by person and period, ``absent`` where there is no row, shape (n, T)."""
@@ -300,7 +293,7 @@ def moments_of(column: Column) -> Moments:
 
     Numbers, dates, ordered levels, and levels that are numbers have an order.
     """
-    problems = missing_times(column)
+    problems = Problems(missing_times(column))
     kind = column.variable.kind
     if kind is Kind.CATEGORICAL and not are_numbers(column.variable.levels):
         problems.append(_unordered(column))
@@ -309,8 +302,7 @@ def moments_of(column: Column) -> Moments:
             f"panel.time: column {column.name!r} was read as an identifier; declare its kind: "
             "numeric, date or ordered"
         )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     values, first, period = np.unique(column.data, return_index=True, return_inverse=True)
     times = values.astype(np.float64)
     if kind is Kind.CATEGORICAL:

@@ -74,6 +74,11 @@ PAST = tuple(OWN + name for name in ("before", "changes", "since", "missing"))
 """Predictors from a person's earlier values; the last one only for variables with missing codes."""
 
 
+def count_states(variable: Variable) -> int:
+    """Return the number of states of a career: presence is the only one of a number."""
+    return variable.n_codes if variable.is_coded else 1
+
+
 def number_column(name: str, values: FloatArray) -> Column:
     """Return numbers as a column."""
     return Column(Variable(name=name, kind=Kind.NUMERIC), values)

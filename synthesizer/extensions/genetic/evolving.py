@@ -208,24 +208,22 @@ def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -
     """
     names = evolved_names(table)
     schema = Schema(tuple(table[name].variable for name in names))
-    absent = [name for name in names if name not in raw.names]
-    if absent:
-        raise DataError(
-            problem("refine_column_missing", name=name, origin=raw.origin) for name in absent
-        )
+    absent = (name for name in names if name not in raw.names)
+    Problems(
+        problem("refine_column_missing", name=name, origin=raw.origin) for name in absent
+    ).settle(DataError)
     synthetic = encode_like(raw.select(names), schema)
     new = {name: count for name, count in _new_levels(table, synthetic).items() if count}
     numbers = [n for n in new if n in codes and are_numbers(table[n].variable.levels)]
-    problems = [
+    problems = Problems(
         problem("new_levels", name=name, origin=raw.origin, count=count)
         for name, count in new.items()
         if name not in numbers
-    ]
+    )
     if numbers:
         counts = ", ".join(f"{new[name]:,}" for name in numbers)
         problems.append(problem("new_numbers", names=numbers, origin=raw.origin, counts=counts))
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return synthetic
 
 

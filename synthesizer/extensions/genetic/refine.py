@@ -326,7 +326,9 @@ def _tables(
     """Return both files with the variables of the synthetic file except ids, in equal codes."""
     columns = set(column_names(original))
     foreign = [name for name in raw.names if name not in columns]
-    problems = [f"{raw.origin}: column {n!r} is not in the original; remove it" for n in foreign]
+    problems = Problems(
+        f"{raw.origin}: column {n!r} is not in the original; remove it" for n in foreign
+    )
     names = [name for name in raw.names if name in columns]
     coded = names if codes is True else [] if codes is False else list(codes)
     prefixes = dict.fromkeys((*keys, target), "")
@@ -336,8 +338,7 @@ def _tables(
             where = "synthetic file" if name in columns else "original"
             hint = did_you_mean(name, names, "name a column that both files have")
             problems.append(f"{prefix}variable {name!r} is not in the {where}; {hint}")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     declarations = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
     table = as_table(original, names, declarations, ids=False)
     variables = [column.variable for column in table.columns]

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.codes import positions_in
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.table import BoolArray, Column, Table, Variable
 from synthesizer.extensions.genetic.genetic_options import RiskName, UtilityName
 
@@ -69,9 +70,7 @@ class Coding:
         DataError
             If there are too many combinations.
         """
-        problems = coding_problems(variables)
-        if problems:
-            raise DataError(problems)
+        Problems(coding_problems(variables)).settle(DataError)
         levels = np.array([v.n_codes for v in variables], dtype=np.int64)
         strides = np.cumprod(np.concatenate(([1], levels[:0:-1])))[::-1]
         return cls(tuple(variables), levels, strides.astype(np.int64))
@@ -140,7 +139,7 @@ class CandidateMargin:
         size = prod(int(coding.levels[index]) for index in self.places)
         if self._direct:
             every: Records = np.arange(coding.n_cells, dtype=np.int64)
-            self._lookup = self._search(cell_numbers(coding, self.places, every)).astype(np.int32)
+            self._lookup = self._positions(every).astype(np.int32)
         elif size <= MAX_DENSE_CELLS:
             self._lookup = np.full(size, -1, dtype=np.int32)
             self._lookup[cells] = np.arange(len(cells), dtype=np.int32)
@@ -149,8 +148,9 @@ class CandidateMargin:
         """Return the counted cell of every record, -1 for none, shape (n,)."""
         if self._direct and self._lookup is not None:
             return self._lookup[records]
-        numbers = cell_numbers(self.coding, self.places, records)
-        return self._search(numbers) if self._lookup is None else self._lookup[numbers]
+        if self._lookup is None:
+            return self._positions(records)
+        return self._lookup[cell_numbers(self.coding, self.places, records)]
 
     def count(self, records: Records) -> Integers:
         """Return the records in each of the cells, shape (c,)."""
@@ -158,11 +158,8 @@ class CandidateMargin:
         # one more bin for records in no cell, which is faster than dropping them first
         return np.bincount(cells + 1, minlength=len(self.cells) + 1)[1:]
 
-    def _search(self, numbers: Integers) -> Integers:
-        if not len(self.cells):
-            return np.full(len(numbers), -1, dtype=np.int64)
-        index = np.minimum(np.searchsorted(self.cells, numbers), len(self.cells) - 1)
-        return np.where(self.cells[index] == numbers, index, -1)
+    def _positions(self, records: Records) -> Integers:
+        return positions_in(self.cells, cell_numbers(self.coding, self.places, records))
 
 
 def cell_numbers(coding: Coding, variables: Sequence[int], records: Records) -> Integers:

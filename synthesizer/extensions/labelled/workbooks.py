@@ -21,7 +21,7 @@ from synthesizer.data.dialects import (
     refuse_data,
     unnamed,
 )
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.formats import Read
 from synthesizer.data.layout import Labelling, Layout
 from synthesizer.data.values import format_numbers
@@ -108,8 +108,7 @@ def _table(path: Path, rows: Sequence[Sequence[Any]], options: FileOptions, numb
     cells = list(zip(*data, strict=True)) or [()] * len(names)
     used = [j for j, name in enumerate(names) if name or any(cell != "" for cell in cells[j])]
     names = [names[j] for j in used]
-    if problems := [*unnamed(names, str(path))]:
-        raise DataError(problems)
+    Problems(unnamed(names, str(path))).settle(DataError)
     columns = [_column(cells[j]) for j in used]
     arrays = [array for array, _ in columns]
     labelled = tuple(labelling for _, labelling in columns)

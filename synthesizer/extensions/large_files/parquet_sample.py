@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synthesizer.data.codes import GOLDEN, splitmix
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.sources import (
     RawTable,
     WholeSource,
@@ -50,13 +50,11 @@ class WholeFiles(WholeSource):
 
     def check(self) -> None:
         """Raise DataError with every changed file."""
-        problems = [
+        Problems(
             f"{file}: changed while it was read; wait until it is complete, and begin again"
             for file, *state in self.states
             if list(_state(file)) != state
-        ]
-        if problems:
-            raise DataError(problems)
+        ).settle(DataError)
 
 
 def parquet_rows(path: Path) -> int:
@@ -193,15 +191,14 @@ def _state(file: Path) -> tuple[int, int]:
 
 def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
     """Return the common columns of all files; dictionaries may differ."""
-    problems: list[str] = []
+    problems = Problems()
     schemas = []
     for file in files:
         try:
             schemas.append(pq.read_schema(file).remove_metadata())
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             problems.append(f"{file}: {damaged_parquet(file)}")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     first = schemas[0]
     for file, schema in zip(files, schemas, strict=True):
         problems += [f"{file}: {what}" for what in _differences(first, schema)]
@@ -216,8 +213,7 @@ def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
             f"{path}: the files must have the columns of {files[0].name}; write them alike, or "
             "name a directory for each kind"
         )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return pa.schema([_joint(name, schemas) for name in first.names])
 
 

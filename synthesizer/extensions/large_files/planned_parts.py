@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.keys import ChainConfig, Config
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import free_space
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Table
@@ -122,7 +122,7 @@ def refuse_too_large(plan: Plan, done: int = 0) -> None:
     """
     from synthesizer.plan.forecast import forecast
 
-    ahead, problems = forecast(plan, measured=False), []
+    ahead, problems = forecast(plan, measured=False), Problems()
     if ahead is None:
         return
     needed, free = max(0, ahead.disk - done), free_space(plan.output.directory)
@@ -134,5 +134,4 @@ def refuse_too_large(plan: Plan, done: int = 0) -> None:
         )
     if free is not None and needed > free:
         problems.append(problem("disk_too_small", needed=in_bytes(needed), free=in_bytes(free)))
-    if problems:
-        raise ConfigError(problems)
+    problems.settle(ConfigError)

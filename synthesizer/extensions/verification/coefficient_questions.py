@@ -27,6 +27,7 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.errors import DataError, did_you_mean
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, IntArray
@@ -402,8 +403,8 @@ class Trend(Counted):
         years = years_of(schema, self.over)
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
-        index = np.searchsorted(years, values).clip(0, len(years) - 1)
-        rows = np.flatnonzero(column.is_observed & (np.asarray(years)[index] == values))
+        index = positions_in(np.array(years), values)
+        rows = np.flatnonzero(column.is_observed & (index >= 0))
         cells = view.partition(m)[rows] * len(years) + index[rows]
         fits = self.fits(query, schema, view.take(rows), cells, m * len(years))
         yearly = fits.coefficients[:, 0].reshape(m, len(years))

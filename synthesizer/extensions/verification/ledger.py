@@ -35,6 +35,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
+from synthesizer.data.errors import Problems
 from synthesizer.data.files import create, new_file
 from synthesizer.extensions.verification import database
 from synthesizer.extensions.verification.answer import Budget, ChargedQuestion, Spending
@@ -283,8 +284,7 @@ class Ledger:
             self.lock(store)
             if self.is_charged(query, within=store):
                 return self.answer(query, within=store)
-            if problems := self._refusals(store, epsilon, payers):
-                raise LedgerError(problems)
+            Problems(self._refusals(store, epsilon, payers)).settle(LedgerError)
             for scope, name in scopes(payers):
                 self._charge(store, scope, name, epsilon)
             store.execute(
@@ -354,8 +354,7 @@ class Ledger:
         self, scope: str, name: str, cap: float, *, within: sa.Connection | None = None
     ) -> None:
         """Change the cap of a scope (``global`` has the name ""), not below the spent epsilon."""
-        if problems := [*_scope_problems(scope, name)]:
-            raise LedgerError(problems)
+        Problems(_scope_problems(scope, name)).settle(LedgerError)
         with self._transaction(within, "the cap is as before") as store:
             self.lock(store)
             spent = store.execute(
@@ -517,8 +516,7 @@ def new_dataset(engine: sa.Engine, name: str, *, data: str, **caps: Unpack[Caps]
         If a cap is no number above 0, or the name is invalid or exists already.
     """
     _check_caps(caps)
-    if problems := [*_name_problems("dataset", name)]:
-        raise LedgerError(problems)
+    Problems(_name_problems("dataset", name)).settle(LedgerError)
     with database.transaction(engine) as store:
         if store.execute(sa.select(DATASET.c.name).where(DATASET.c.name == name)).first():
             raise LedgerError(f"dataset {name!r} exists already; choose another name")
@@ -555,13 +553,11 @@ def _check_caps(caps: Caps) -> None:
         "user-cap": caps.get("user_cap"),
         "analysis-cap": caps.get("analysis_cap"),
     }
-    wrong = [
+    Problems(
         f"{name} ({value}) must be a number from 0.000001 to 1,000,000"
         for name, value in known.items()
         if value is not None and not 1e-6 <= value <= 1e6
-    ]
-    if wrong:
-        raise LedgerError(wrong)
+    ).settle(LedgerError)
 
 
 def _add_dataset(store: sa.Connection, name: str, caps: Caps) -> None:

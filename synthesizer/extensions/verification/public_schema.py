@@ -400,17 +400,6 @@ def _days(values: Sequence[str], public: SchemaVariable) -> FloatArray:
     return days
 
 
-def load_schema(path: Path) -> PublicSchema:
-    """Read a public schema from YAML or JSON.
-
-    Raises
-    ------
-    ConfigError
-        With every problem.
-    """
-    return read_strictly(PublicSchema, path)
-
-
 _HEAD = """\
 # Public schema: the public facts about the confidential file, and its form.
 # Made from the codebook of a synthetic release: levels and ranges are those of the synthetic data.

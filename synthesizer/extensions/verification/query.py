@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -35,7 +34,6 @@ from synthesizer.extensions.verification.prediction_questions import (
 from synthesizer.extensions.verification.public_schema import (
     PublicSchema,
     digest_of,
-    read_strictly,
     strictly,
 )
 from synthesizer.extensions.verification.questions import Question, Terms
@@ -218,11 +216,6 @@ def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:
         With every unknown key and wrong value.
     """
     return strictly(Query, content, origin=origin)
-
-
-def read_query(path: Path) -> Query:
-    """Return a query from YAML or JSON; ConfigError has every problem of form."""
-    return read_strictly(Query, path)
 
 
 def problems_of_unsound(content: Mapping[str, Any], schema: PublicSchema) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
@@ -23,8 +23,13 @@ from synthesizer.extensions.verification.mechanisms import (
     PlannedNoise,
 )
 from synthesizer.extensions.verification.messages import WORDS
-from synthesizer.extensions.verification.public_schema import PublicSchema, digest_of, load_schema
-from synthesizer.extensions.verification.query import Query, problems_of_unsound, read_query
+from synthesizer.extensions.verification.public_schema import (
+    M,
+    PublicSchema,
+    digest_of,
+    read_strictly,
+)
+from synthesizer.extensions.verification.query import Query, problems_of_unsound
 
 if TYPE_CHECKING:
     from synthesizer.extensions.verification.ledger import Caps, Ledger, Payers
@@ -165,12 +170,17 @@ def sound_query(query: Path | Query, schema: Path | PublicSchema, synthetic: Pat
     return public_query
 
 
+def _read(kind: type[M], given: Path | M) -> M:
+    """Return the content of a YAML or JSON file, or what was given in its place."""
+    return given if isinstance(given, kind) else read_strictly(kind, cast(Path, given))
+
+
 def read_public_query(
     query: Path | Query, schema: Path | PublicSchema, synthetic: Path, problems: Problems
 ) -> PublicQuery | None:
     """Return the query with schema and synthetic file; None after adding its problems."""
-    public_query = query if isinstance(query, Query) else problems.attempt(read_query, query)
-    public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
+    public_query = problems.attempt(_read, Query, query)
+    public = problems.attempt(_read, PublicSchema, schema)
     digest = problems.attempt(_file_digest, synthetic)
     if public_query is None and public is not None and not isinstance(query, Query):
         problems.at(str(query), problems_of_unsound(_content(query), public))
@@ -281,7 +291,7 @@ def begin_ledger(
     from synthesizer.extensions.verification.ledger import new_ledger
 
     problems = Problems()
-    public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
+    public = problems.attempt(_read, PublicSchema, schema)
     digest = None if public is None else problems.attempt(version_of, confidential, public)
     with problems.gathered():
         check_file(path, overwrite=False, read=[confidential])

@@ -31,7 +31,7 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.codes import Codes, Groups, cut_points
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, check_keys, list_problems
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
@@ -208,10 +208,7 @@ class AttackResult(OfTarget):
 
     def __getitem__(self, name: str) -> Attack:
         """Return the attack with a name; raises KeyError for an unknown one."""
-        for attack in self.attacks:
-            if attack.name == name:
-                return attack
-        raise KeyError(name)
+        return {attack.name: attack for attack in self.attacks}[name]
 
 
 def attacks(
@@ -351,7 +348,7 @@ def _check_arguments(
     confidence: float,
     linked: tuple[Sequence[str], Sequence[str]] | None,
 ) -> None:
-    problems = [*list_problems("keys", keys)]
+    problems = Problems(list_problems("keys", keys))
     problems += [f"{name} ({n}) must be at least 1" for name, n in counts.items() if n < 1]
     if not 0 < confidence < 1:
         problems.append(f"confidence ({confidence}) must be between 0 and 1")
@@ -363,8 +360,7 @@ def _check_arguments(
             for name in dict.fromkeys(linked[0])
             if name in linked[1]
         ]
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
 
 
 def _sources(

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
@@ -261,9 +261,9 @@ def attribute(
     if not isinstance(use_missing_keys, bool):
         missing_keys = tuple(use_missing_keys)
     limits = {"thresholds_1way": thresholds_1way, "thresholds_2way": thresholds_2way}
-    problems = [*_threshold_problems(limits), *_missing_problems(keys, missing_keys, exclude_above)]
-    if problems:
-        raise DataError(problems)
+    problems = Problems(_threshold_problems(limits))
+    problems += _missing_problems(keys, missing_keys, exclude_above)
+    problems.settle(DataError)
     check_exclusions([original, *tables], keys=keys, target=target, exclude=exclusions)
 
     cuts = fixed_groups(original, groups)
@@ -472,13 +472,11 @@ def check_exclusions(
     tables: Sequence[Table], *, keys: Sequence[str], target: str, exclude: Sequence[Exclusion]
 ) -> None:
     """Raise DataError with all exclusions that can have no effect."""
-    problems = [
+    Problems(
         f"exclusion {number} {problem}"
         for number, item in enumerate(exclude, start=1)
         for problem in _exclusion_problems(item, tables, keys, target)
-    ]
-    if problems:
-        raise DataError(problems)
+    ).settle(DataError)
 
 
 def _exclusion_problems(

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
-from synthesizer.data.errors import DataError
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder, counts_of
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, nested
@@ -293,7 +293,7 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(tables):
         theirs = coder.encode(table)
-        single_matched = _counts(theirs, coder.size)[codes_of_original]
+        single_matched = counts_of(theirs, coder.size)[codes_of_original]
         single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
@@ -322,11 +322,6 @@ _Count = Callable[[Codes, Column], Codes]
 record, shape (n,). Keys of -1 never match."""
 
 
-def _counts(codes: Codes, size: int) -> Codes:
-    """Return how often each code below ``size`` occurs; -1 is none."""
-    return np.bincount(codes + 1, minlength=size + 1)[1:]
-
-
 def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     """Return a count of targets with the same value, group or missing code."""
     coder = ColumnCoder.fit(target, groups)
@@ -337,7 +332,7 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
         theirs = np.where((keys >= 0) & (codes >= 0), keys * coder.size + codes, -1)
-        return _counts(dictionary.find(theirs), len(dictionary))[our_pairs]
+        return counts_of(dictionary.find(theirs), len(dictionary))[our_pairs]
 
     return count
 
@@ -502,14 +497,13 @@ def _means(
 
 
 def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, BoolArray]:
-    problems = []
+    problems = Problems()
     for name, mask in subsets.items():
         if name in ("all", "uniques"):
             problems.append(f"subset {name!r} is built in: choose another name")
         elif np.shape(mask) != (n,) or np.asarray(mask).dtype != np.bool_:
             problems.append(f"subset {name!r} must be a boolean mask with one value per record")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return {name: np.asarray(mask) for name, mask in subsets.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,7 +14,6 @@ import scipy
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
 from synthesizer.data.derivations import single_error
-from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
@@ -27,6 +26,7 @@ GroupsOf = Mapping[str, Groups] | None
 """Number of quantile groups of the original, or cut points, of some numeric variables."""
 
 
+_LARGEST = 2**62
 SAME_NUMBER = 1e-12
 """Largest relative difference of equal numbers that were computed or written differently."""
 
@@ -114,15 +114,6 @@ def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
     return {name: tuple(cut_points(table[name], n).tolist()) for name, n in (groups or {}).items()}
 
 
-def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple[str, ...]:
-    """Return the problems of a check, to be raised together with others."""
-    try:
-        check(*args, **options)
-    except DataError as error:
-        return error.problems
-    return ()
-
-
 class SharedCoder:
     """Codes of combinations of values, equal in the original and in other tables.
 
@@ -154,6 +145,18 @@ class SharedCoder:
             np.bincount(each, minlength=size) for each in (self.codes, codes)
         )
         return codes, counts_of_original, counts_of_table
+
+
+def numbered_rows(cells: IntArray) -> IntArray:
+    """Return the number of each row among the distinct ones in order, shape (r,)."""
+    codes, size = np.zeros(len(cells), dtype=np.int64), 1
+    for values in cells.T:
+        least, base = values.min(), int(values.max()) - int(values.min()) + 1
+        if size > _LARGEST // base:
+            codes = np.unique(codes, return_inverse=True)[1]
+            size = len(codes)
+        codes, size = codes * base + (values - least), size * base
+    return np.asarray(np.unique(codes, return_inverse=True)[1])
 
 
 def stacked_columns(columns: Sequence[Column]) -> Column:

@@ -255,13 +255,12 @@ class Copied(Generic[K]):
         self._seen.append(self._look(synthetic))
 
     def _look(self, table: Table) -> _Look:
-        codes = self._coder.encode(table)
-        there = np.bincount(codes[codes >= 0], minlength=self._coder.size) > 0
-        present = there & (self._counts == 1)
+        present = (self._coder.counts(table) > 0) & (self._counts == 1)
         unchanged: tuple[str, ...] = ()
-        if len(codes) == len(self._coder.codes):
+        if table.n_rows == self._original.n_rows:
             unchanged = tuple(name for name in self._names if self._is_kept(table, name))
-        return _Look(len(codes), present, unchanged if len(unchanged) < len(self._names) else ())
+        some_unchanged = unchanged if len(unchanged) < len(self._names) else ()
+        return _Look(table.n_rows, present, some_unchanged)
 
     @property
     def _pairs(self) -> int:

@@ -30,7 +30,7 @@ from synthesizer.measures.risk.cap import RULES, cap_scores, mean_or_none
 from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, fixed_groups, unit_means, welch
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.scenario import Scenario, Tolerance
-from synthesizer.measures.utility.cells import EMPTY
+from synthesizer.measures.utility.cells import EMPTY, mean_of_known
 
 MAX_SIZE_RATIO = 1.05
 """Largest ratio of the sizes of halves whose uniques are compared."""
@@ -232,10 +232,10 @@ class DifferentialResult(OfTarget):
         rows = [row for row in self.uniques if row.m == m]
         alike = all(row.same_size for row in rows)
         return REPRODUCED_UNIQUES.of(
-            _mean([row.fitted.share for row in rows]),
+            mean_of_known([row.fitted.share for row in rows]),
             sum(row.fitted.uniques for row in rows),
             # uniques of fewer records have commoner key values: no comparison
-            chance=_mean([row.unseen.share for row in rows]) if alike else None,
+            chance=mean_of_known([row.unseen.share for row in rows]) if alike else None,
             original=1.0,
         )
 
@@ -426,7 +426,7 @@ def gather(
         summary=tuple(_spread(m, rule, same) for (m, rule), same in splits.items()),
         groups=tuple(row for split in parts for row in split.groups),
         worst_group=max(averages, key=lambda row: row.difference, default=None),
-        released=_mean([split.released for split in parts]),
+        released=mean_of_known([split.released for split in parts]),
         by=by,
     )
 
@@ -437,19 +437,14 @@ def _spread(m: int, rule: str, same: Sequence[HalfComparison]) -> Spread:
         m=m,
         rule=rule,
         repeats=len(same),
-        mean_a=_mean([c.mean_a for c in same]),
-        mean_b=_mean([c.mean_b for c in same]),
-        difference=_mean(differences),
+        mean_a=mean_of_known([c.mean_a for c in same]),
+        mean_b=mean_of_known([c.mean_b for c in same]),
+        difference=mean_of_known(differences),
         difference_sd=float(np.std(differences, ddof=1)) if len(differences) > 1 else None,
-        low=_mean([c.low for c in same]),
-        high=_mean([c.high for c in same]),
+        low=mean_of_known([c.low for c in same]),
+        high=mean_of_known([c.high for c in same]),
         covering_zero=sum(bool(c.covers_zero) for c in same),
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return float(np.mean(numbers)) if numbers else None
 
 
 @dataclass(frozen=True, eq=False)

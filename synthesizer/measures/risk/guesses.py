@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, IntArray
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
@@ -231,11 +232,9 @@ def _tally(
 
 def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
     """Return which values are the commonest ones of their variable in the synthetic records."""
-    modes = []
-    for values in synthetic.T:
-        distinct, n = np.unique(values, return_counts=True)
-        modes.append(distinct[n.argmax()])
-    return np.asarray(records == np.array(modes))
+    one_cell = np.zeros(len(synthetic), dtype=np.int64)
+    modes = [_commonest_of(one_cell, values)[1] for values in synthetic.T]
+    return np.asarray(records == np.hstack(modes))
 
 
 def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
@@ -257,8 +256,8 @@ def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> B
             continue
         values = synthetic[:, target]
         cells, commonest = _commonest_of(of_synthetic, values)
-        at = np.minimum(np.searchsorted(cells, of_records), len(cells) - 1)
-        guessed = cells[at] == of_records
+        at = positions_in(cells, of_records)
+        guessed = at >= 0
         right[guessed, target] = commonest[at][guessed] == records[guessed, target]
     return right
 

@@ -190,8 +190,7 @@ def reproduced_uniques(
     shown = np.zeros(coder.size, dtype=np.int64)
     results = []
     for m, table in enumerate(tables, start=1):
-        counts_synthetic = coder.encode(table)
-        shown += np.bincount(counts_synthetic[counts_synthetic >= 0], minlength=coder.size)
+        shown += coder.counts(table)
         counts = shown[unique]
         present, once = int((counts > 0).sum()), int((counts == 1).sum())
         results.append(ReproducedUniques(m=m, uniques=len(counts), present=present, once=once))

@@ -55,13 +55,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from synthesizer.data.codes import Codes
+from synthesizer.data.codes import Codes, ranges
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
 from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.risk.comparable import Interval, split, stacked_columns, wilson
+from synthesizer.measures.risk.comparable import (
+    Interval,
+    numbered_rows,
+    split,
+    stacked_columns,
+    wilson,
+)
 from synthesizer.measures.risk.nearest import nearest_rows
 
 DIFFERING = (0.0, 0.1, 0.2)
@@ -400,11 +406,7 @@ def blocks_of(records: IntArray, n: int) -> list[list[int]]:
 
 def keys_of(records: IntArray, others: IntArray, block: list[int]) -> tuple[IntArray, IntArray]:
     """Return codes of the values of a block, comparable between both sets of records."""
-    both = np.concatenate([records[:, block], others[:, block]])
-    keys = np.zeros(len(both), np.int64)
-    for values in both.T:
-        pairs = keys * (int(values.max()) - int(values.min()) + 1) + (values - values.min())
-        keys = np.unique(pairs, return_inverse=True)[1].ravel()
+    keys = numbered_rows(np.concatenate([records[:, block], others[:, block]]))
     return keys[: len(records)], keys[len(records) :]
 
 
@@ -462,8 +464,7 @@ class Joined:
             pairs = []
             for order, first, n_all in self.sides:
                 n = n_all[rows]
-                offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-                pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
+                pairs.append((order[ranges(first[rows], n)], np.repeat(rows, n)))
             in_records, in_others = (np.concatenate(part) for part in zip(*pairs, strict=True))
             differ: IntArray = np.zeros(len(in_records), np.int64)
             for one, other in self.columns:

@@ -348,7 +348,7 @@ def mixed_records(
     labels: dict[str, list[IntArray]] = {}
     numbers: dict[str, list[IntArray]] = {}
     most = max(sum(len(table[name].variable.missing) for table in tables) for name in names)
-    number = _signed_type(unit * max(1, 2 * most))
+    number = np.min_scalar_type(-unit * max(1, 2 * most) - 1)  # a type with signs
     for name in names:
         columns = [table[name] for table in tables]
         together = stacked_columns(columns)
@@ -463,11 +463,6 @@ def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes
     units = np.full(rows.shape[1], float(records.unit))
     blocks = _distances(rows, others.matrix, units)
     return np.concatenate([np.argpartition(sums, k - 1, axis=1)[:, :k] for _, sums in blocks])
-
-
-def _signed_type(largest: int) -> np.dtype[Any]:
-    """Return the smallest integer type from ``-largest`` to ``largest``."""
-    return np.min_scalar_type(-largest - 1)
 
 
 def _ranks(numbers: Column, n_real: int) -> Codes:

@@ -17,12 +17,19 @@ from dataclasses import replace
 from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
-from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
+from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.pairs import (
+    Data,
+    as_tables,
+    check_comparable,
+    check_keys,
+    check_lists,
+    unknown_or_twice,
+)
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, plain
 from synthesizer.measures.measure import Case, Collecting, Measure
-from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -424,19 +431,20 @@ def check_inference(
 ) -> None:
     """Raise DataError with all problems."""
     existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
-    problems = list(_name_problems(original, sensitive, public, baseline))
+    problems = Problems(_name_problems(original, sensitive, public, baseline))
     problems += [
         f"threshold ({value}) must be at least 0 and below 1"
         for value in thresholds
         if not 0 <= value < 1
     ]
     if existing:
-        problems += problems_of(check_keys, original, keys=existing, groups=groups)
+        with problems.gathered():
+            check_keys(original, keys=existing, groups=groups)
     if sensitive in original and original.n_rows and not problems:
         problems += _level_problems(original[sensitive], positive, groups.get(sensitive))
-    problems += problems_of(check_comparable, original, synthetic, existing)
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+    with problems.gathered():
+        check_comparable(original, synthetic, existing)
+    problems.settle(DataError)
 
 
 def _name_problems(
@@ -451,11 +459,7 @@ def _name_problems(
         )
     if not public:
         yield "there are no public variables: name at least one that an intruder may know"
-    for name in dict.fromkeys(public):
-        if name not in original:
-            yield f"public variable {name!r} is not in the data: name one of its columns"
-        if list(public).count(name) > 1:
-            yield f"public variable {name!r} is named twice: name it once"
+    yield from unknown_or_twice("public variable", public, original)
     for name in dict.fromkeys(baseline):
         if name not in public:
             yield (

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.codes import positions_in
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, check_lists, column_names
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, collected, column
@@ -181,13 +182,11 @@ def _compared(
     """Return the tables with the compared variables, in their order."""
     check_lists(keys=keys, exclude=exclude)
     names = list(column_names(original)) if keys is None else list(keys)
-    problems = [
+    Problems(
         f"exclude names {name!r}, which is not a compared variable: leave it out"
         for name in exclude
         if name not in names
-    ]
-    if problems:
-        raise DataError(problems)
+    ).settle(DataError)
     names = [name for name in names if name not in exclude]
     original, tables = checked_tables(original, synthetic, keys=names, groups=groups)
     return original.select(names), tables
@@ -255,8 +254,8 @@ def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replic
     """
     data, drawn = _as_keys(confidential), _as_keys(synthetic)
     careers, counts = np.unique(data, return_counts=True)
-    position = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
-    is_there = careers[position] == drawn
+    position = positions_in(careers, drawn)
+    is_there = position >= 0
     single = is_there & (counts[position] == 1)
     n_unique = int((counts == 1).sum())
     copied = len(np.unique(position[single]))

@@ -23,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.data.workers import counted
 from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.comparable import GroupsOf, problems_of
+from synthesizer.measures.risk.comparable import GroupsOf
 from synthesizer.measures.risk.minimal_uniques import KeyCells, count_sets, minimal_uniques
 
 Missing = Literal["value", "unknown"]
@@ -343,7 +343,7 @@ def special_uniques(
     """
     result = _suda(data, keys, groups=groups) if suda is None else suda
     n = as_table(data, keys).n_rows
-    problems = []
+    problems = Problems()
     if result.keys != tuple(keys):
         problems.append("the SUDA result has other keys: compute it with these")
     if len(result.unique) != n:
@@ -351,8 +351,7 @@ def special_uniques(
             f"the SUDA result has {len(result.unique)} records and the data have {n}: "
             "compute it with these data"
         )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     return result.special
 
 
@@ -389,7 +388,9 @@ def _check(
     sampling_fraction: float,
     missing: str,
 ) -> None:
-    problems = list(problems_of(check_keys, table, keys=keys, groups=groups))
+    problems = Problems()
+    with problems.gathered():
+        check_keys(table, keys=keys, groups=groups)
     if not table.n_rows:
         problems.append("the data have no records: give at least one")
     if not 0 < sampling_fraction <= 1:
@@ -405,8 +406,7 @@ def _check(
             f"{len(keys)} keys have {total:,} sets of up to {max_size}, more than the limit of "
             f"{_MAX_SETS:,}: set max_size to at most {largest}, or name fewer keys"
         )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
 
 
 def _weights(n_keys: int, max_size: int) -> list[float]:

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, shown
@@ -28,7 +28,6 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     fixed_groups,
-    problems_of,
     split,
     stacked_columns,
 )
@@ -232,10 +231,10 @@ def tcap(
     """
     names = [*keys, target]
     original, tables = as_tables(original, synthetic, names)
-    problems = list(_problems(original, target, tolerance, tau))
-    problems += problems_of(check_keys, original, keys=keys, target=target, groups=groups)
-    if problems:
-        raise DataError(problems)
+    problems = Problems(_problems(original, target, tolerance, tau))
+    with problems.gathered():
+        check_keys(original, keys=keys, target=target, groups=groups)
+    problems.settle(DataError)
     check_comparable(original, tables, names)
     coder = JointCoder(original, keys, groups)
     # Values that the original lacks have codes, too, since they affect the agreement.

@@ -23,7 +23,7 @@ of species, Biometrika 40; Robbins (1968), Annals of Mathematical Statistics 39.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -36,14 +36,13 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Va
 from synthesizer.measures.figure import TWO_SIDED, Figure, FigureKind, Limit, Measured, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure, seeing
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.comparable import wilson
+from synthesizer.measures.risk.comparable import numbered_rows, wilson
 from synthesizer.measures.risk.suda import SudaSize, affordable_size, suda
 from synthesizer.measures.utility.sequences import career_of
 
 _MAX_LOOKS = 2_000_000
 """Persons times sets of periods of one kind, beyond which fewer sets are drawn."""
 _MIN_DRAWS = 3
-_LARGEST = 2**62
 MOVES = "periods of the moves"
 """Knowledge of an intruder without states."""
 
@@ -131,15 +130,12 @@ CAREERS_BEYOND = FigureKind(
     limit=Limit(low=-1, judged="low"),
     is_axis=True,
 )
-MOVES_BEYOND = FigureKind(
-    "moves_beyond",
-    "excess guessed from moves",
-    _BEYOND.replace("{what}", "the periods of all moves"),
+MOVES_BEYOND = replace(
+    CAREERS_BEYOND,
+    key="moves_beyond",
+    name="excess guessed from moves",
+    meaning=_BEYOND.replace("{what}", "the periods of all moves"),
     title="careers guessed from moves, training minus holdout",
-    ideal=0.0,
-    checks=("trajectories", "differential_confidentiality"),
-    limit=Limit(low=-1, judged="low"),
-    is_axis=True,
 )
 
 
@@ -269,19 +265,7 @@ class _Known:
         """Yield for each set the codes of careers by it, and the number of known periods."""
         looked = self.form(careers)
         for chosen in self.sets:
-            yield _numbered(looked[:, chosen]), len(chosen) if self.in_periods else 0
-
-
-def _numbered(cells: IntArray) -> IntArray:
-    """Return codes of rows, equal for equal rows, shape (r,)."""
-    base = int(cells.max()) + 1
-    codes, size = cells[:, 0].astype(np.int64), base
-    for values in cells.T[1:]:
-        if size > _LARGEST // base:
-            codes = np.unique(codes, return_inverse=True)[1]
-            size = len(codes)
-        codes, size = codes * base + values, size * base
-    return np.asarray(np.unique(codes, return_inverse=True)[1])
+            yield numbered_rows(looked[:, chosen]), len(chosen) if self.in_periods else 0
 
 
 def _moves(careers: IntArray) -> IntArray:

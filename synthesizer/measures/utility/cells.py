@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.pairs import (
     Data,
     as_table,
@@ -60,6 +60,12 @@ class Comparison(Result):
     def n_all(self) -> int:
         """Records of all files together."""
         return self.n + sum(self.n_synthetic)
+
+
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are there; None without any."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 C = TypeVar("C", bound=Comparison)
@@ -244,8 +250,7 @@ def compared(
         original = as_table(original, column_names(original), ids=False)
         names = original.names
     problems = [*problems, *_list_problems(names), *name_problems(names, column_names(original))]
-    if problems:
-        raise DataError(problems)
+    Problems(problems).settle(DataError)
     names = tuple(dict.fromkeys(names))
     table, tables = as_tables(original, synthetic, names)
     check_comparable(table, tables, names)
@@ -254,11 +259,28 @@ def compared(
 
 def check_original(original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
     """Raise DataError with these problems, unknown variables, and an empty table."""
-    problems = [*name_problems(names, original.names), *problems]
+    problems = Problems([*name_problems(names, original.names), *problems])
     if not original.n_rows:
         problems.append("the original has no records: add at least one")
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
+
+
+class DatasetCounter:
+    """A comparison of the original with datasets that are added one by one and not stored."""
+
+    def __init__(self, original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
+        check_original(original, names, problems)
+        self._original, self._compared = original, list(names)
+        self._sizes: list[int] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Add the next dataset; raise DataError if its variables are missing or differ."""
+        check_comparable(self._original, [synthetic], self._compared, first=len(self._sizes) + 1)
+        self._sizes.append(synthetic.n_rows)
+        self._count(synthetic)
+
+    def _count(self, synthetic: Table) -> None:
+        raise NotImplementedError
 
 
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:

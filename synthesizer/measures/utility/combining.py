@@ -57,7 +57,7 @@ import numpy.typing as npt
 import scipy
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.options import public
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
@@ -287,7 +287,7 @@ def combine(
     (1.8333333333333333,)
     """
     q, u = (_matrix(values) for values in (estimates, variances))
-    problems = list(_value_problems(q, u, names))
+    problems = Problems(_value_problems(q, u, names))
     m, nests = len(q) if q.ndim else 0, imputations or 1
     problems += rule_problems(rule, m, n=n, k=k, level=level)
     if rule == "nested" and (not 1 < nests < m or m % nests):
@@ -295,8 +295,7 @@ def combine(
             "rule 'nested' needs imputations, the number of completed datasets (2 or more), each "
             f"with 2 or more of the {m} synthetic datasets"
         )
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
     most = np.broadcast_to(np.inf if df is None else np.asarray(df, dtype=np.float64), q.shape[1:])
     if not (most > 0).all():

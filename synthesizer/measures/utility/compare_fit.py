@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from synthesizer.data.codes import numbered
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, listed, plural
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
@@ -254,8 +255,7 @@ def design_of(
 
 def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> SurveyDesign:
     """Return the design of the replicate weights of a dataset."""
-    if problems := replicates.problems(names):
-        raise DataError(f"replicates: {problem}" for problem in problems)
+    Problems(f"replicates: {problem}" for problem in replicates.problems(names)).settle(DataError)
     table = as_table(data, names, dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
     values = np.column_stack([_numbers("replicates", Atom("name", n), table) for n in names])
     if wrong := int((~np.isfinite(values)).any(axis=1).sum()):
@@ -269,10 +269,7 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
 def _group_codes(data: Data, name: str, declared: Declarations) -> Codes:
     """Return the code of the group of each record, -1 if it is missing."""
     column = as_table(data, [name], declared)[name]
-    observed = column.is_observed
-    codes = np.full(len(column), -1, dtype=np.int64)
-    codes[observed] = np.unique(column.data[observed], return_inverse=True)[1]
-    return codes
+    return numbered(column.data, column.is_observed)
 
 
 def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:
@@ -523,9 +520,7 @@ def groups_of(original: Table, by: Sequence[str]) -> list[dict[str, str]]:
     >>> groups_of(as_table(frame, ["sex", "year"]), ["sex", "year"])[0]
     {'sex': 'f', 'year': '2001'}
     """
-    problems = list(unknown_names(by, original.names))
-    if problems:
-        raise DataError(f"by: {problem}" for problem in problems)
+    Problems(f"by: {problem}" for problem in unknown_names(by, original.names)).settle(DataError)
     values = [atom_values(Atom("C", name), original) for name in by]
     codes = np.column_stack([value.data for value in values]).astype(np.int64)
     groups = np.unique(codes[(codes >= 0).all(axis=1)], axis=0)
@@ -680,8 +675,7 @@ def _fit(
         data = model.build(table, extras.usable)
         extras = extras.take(data.rows)
         used = _with(used, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
-        if data.problems:
-            raise DataError(data.problems)
+        Problems(data.problems).settle(DataError)
         y, X = data.y, data.X
         if extras.effects:
             usable_rows = informative(extras.effects, y, model.family)

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.data.pairs import check_comparable
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure
-from synthesizer.measures.utility.cells import Codes, check_original, table_problems
+from synthesizer.measures.utility.cells import Codes, DatasetCounter, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.longitudinal import cramers_v
 from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures, worst_pairs
@@ -87,7 +86,7 @@ class ConditionalTables(Measured):
         )
 
 
-class ConditionalCounter:
+class ConditionalCounter(DatasetCounter):
     """Conditional tables of datasets that are added one by one; only counts stay in memory.
 
     Parameters
@@ -125,8 +124,8 @@ class ConditionalCounter:
         proper: bool = False,
     ) -> None:
         names = list(dict.fromkeys((*names, *(name for pair in pairs for name in pair))))
-        check_original(original, names, table_problems([3], groups))
-        self._original, self._proper = original, proper
+        super().__init__(original, names, table_problems([3], groups))
+        self._proper = proper
         self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in names}
         self._thirds = {
             name: pair_groups(original[name], min(groups, MOST_GROUPS), MOST_GROUPS)
@@ -134,15 +133,11 @@ class ConditionalCounter:
         }
         codes = {name: each.codes(original[name]) for name, each in self._groups.items()}
         self._triples = [(*pair, third) for pair in pairs if (third := _third(codes, pair))]
+        self._compared = list(dict.fromkeys(name for triple in self._triples for name in triple))
         self._ours = self._counts(original)
-        self._sizes: list[int] = []
         self._values: list[list[float]] = []
 
-    def add(self, synthetic: Table) -> None:
-        """Compare the next dataset."""
-        used = list(dict.fromkeys(name for triple in self._triples for name in triple))
-        check_comparable(self._original, [synthetic], used, first=len(self._sizes) + 1)
-        self._sizes.append(synthetic.n_rows)
+    def _count(self, synthetic: Table) -> None:
         of_synthetic = self._counts(synthetic)
         self._values.append(
             [conditional_s(*both) for both in zip(self._ours, of_synthetic, strict=True)]

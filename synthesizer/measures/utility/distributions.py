@@ -11,16 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, collected, column
 from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import (
     Codes,
+    DatasetCounter,
     FixedGroups,
     NumberCells,
     breaks_of,
-    check_original,
     compared,
     day_text,
     interval_labels,
@@ -77,7 +77,7 @@ class Distribution(Result):
     """Number of levels in the cell "other levels"."""
 
 
-class DistributionCounter:
+class DistributionCounter(DatasetCounter):
     """`distributions` of datasets that are added one by one; only counts stay in memory.
 
     Identifiers are left out.
@@ -97,20 +97,15 @@ class DistributionCounter:
         self, original: Table, names: Sequence[str] | None = None, cells: int = 20
     ) -> None:
         names = list(dict.fromkeys(original.names if names is None else names))
-        check_original(original, names, _problems(cells))
-        self._original = original
+        super().__init__(original, names, _problems(cells))
         self._counters = [
             _counter(original[name], cells)
             for name in names
             if original[name].variable.kind is not Kind.ID
         ]
-        self._datasets = 0
+        self._compared = [counter.name for counter in self._counters]
 
-    def add(self, synthetic: Table) -> None:
-        """Count the next dataset; raise DataError if its variables are missing or differ."""
-        names = [counter.name for counter in self._counters]
-        self._datasets += 1
-        check_comparable(self._original, [synthetic], names, first=self._datasets)
+    def _count(self, synthetic: Table) -> None:
         for counter in self._counters:
             counter.add(synthetic[counter.name])
 
@@ -271,7 +266,7 @@ class PairTable(Result):
     """Counts of the synthetic records, means over the datasets."""
 
 
-class PairCounter:
+class PairCounter(DatasetCounter):
     """`pair_tables` of datasets that are added one by one; only counts stay in memory."""
 
     def __init__(
@@ -281,27 +276,21 @@ class PairCounter:
         groups: int = 5,
         most_levels: int = 12,
     ) -> None:
-        check_original(original, _pair_names(pairs), _pair_problems(pairs, groups, most_levels))
-        self._original = original
+        super().__init__(original, _pair_names(pairs), _pair_problems(pairs, groups, most_levels))
         self._pairs = list(pairs)
         self._groups = {
-            name: pair_groups(original[name], groups, most_levels) for name in _pair_names(pairs)
+            name: pair_groups(original[name], groups, most_levels) for name in self._compared
         }
         self._ours = self._counts(original)
         self._theirs = [np.zeros_like(counts) for counts in self._ours]
-        self._datasets = 0
 
-    def add(self, synthetic: Table) -> None:
-        """Count the next dataset; raise DataError if its variables are missing or differ."""
-        number = self._datasets + 1
-        check_comparable(self._original, [synthetic], list(self._groups), first=number)
-        self._datasets = number
+    def _count(self, synthetic: Table) -> None:
         for total, counts in zip(self._theirs, self._counts(synthetic), strict=True):
             total += counts
 
     def result(self) -> tuple[PairTable, ...]:
         """Return one table for each pair, in order; raises DataError before the first dataset."""
-        if not self._datasets:
+        if not self._sizes:
             raise DataError("there is no synthetic dataset: generate at least one")
         counted = zip(self._pairs, self._ours, self._theirs, strict=True)
         return tuple(
@@ -328,7 +317,7 @@ class PairCounter:
             _shown(self._groups[name], total.sum(axis=1 - axis)) for axis, name in enumerate(pair)
         )
         chosen = np.ix_(in_row, in_column)
-        means = of_synthetic[chosen] / self._datasets
+        means = of_synthetic[chosen] / len(self._sizes)
         return PairTable(
             variables=pair,
             rows=rows,

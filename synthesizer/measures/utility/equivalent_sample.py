@@ -22,12 +22,11 @@ from itertools import combinations
 import numpy as np
 
 from synthesizer.data.codes import Codes
-from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.utility.cells import FixedGroups, check_original, table_problems
+from synthesizer.measures.utility.cells import DatasetCounter, FixedGroups, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -118,7 +117,7 @@ class EquivalentSample(Measured):
         )
 
 
-class SampleScale:
+class SampleScale(DatasetCounter):
     """Equivalent samples of datasets that are added one by one; only scores stay in memory.
 
     ``groups`` is the number of quantile groups of numeric variables, at least 2.
@@ -145,24 +144,21 @@ class SampleScale:
         seed: AnySeed = 0,
     ) -> None:
         names = list(dict.fromkeys(names))
-        check_original(original, names, table_problems([2], groups))
-        self._original, self._proper = original, proper
+        super().__init__(original, names, table_problems([2], groups))
+        self._proper = proper
         pairs = list(combinations(names, 2))
         chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
         self._pairs = [pairs[position] for position in chosen]
-        used = dict.fromkeys(name for pair in self._pairs for name in pair)
-        self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in used}
+        self._compared = list(dict.fromkeys(name for pair in self._pairs for name in pair))
+        self._groups = {
+            name: pair_groups(original[name], groups, MOST_LEVELS) for name in self._compared
+        }
         self._codes = _coded(self._groups, original)
-        self._sizes: list[int] = []
         self._distances: list[float] = []
         rng = seeded(seed).generator("equivalent sample")
         self._scale = self._sampled(rng) if self._pairs else ()
 
-    def add(self, synthetic: Table) -> None:
-        """Compare the next dataset."""
-        number = len(self._sizes) + 1
-        check_comparable(self._original, [synthetic], list(self._groups), first=number)
-        self._sizes.append(synthetic.n_rows)
+    def _count(self, synthetic: Table) -> None:
         codes = _coded(self._groups, synthetic)
         apart = [
             _distance(self._counts(self._codes, pair), self._counts(codes, pair))

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import scipy
 
-from synthesizer.data.errors import DataError, listed
+from synthesizer.data.errors import DataError, Problems, listed
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.survey_design import SurveyDesign, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
@@ -45,13 +45,11 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     idle = _redundant(X)
     still = [i for i in idle if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in idle if i not in still]
-    problems = [
+    Problems(
         f"the model is singular: {listed([names[i] for i in at])}: {why}: leave out or join levels"
         for at, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
         if at
-    ]
-    if problems:
-        raise DataError(problems)
+    ).settle(DataError)
 
 
 def _redundant(X: FloatArray) -> list[int]:
@@ -267,7 +265,13 @@ def _solution(
     if extras.design is not None:
         fit = design_fit(family, y, X, extras.weights, extras.design)
         return _Solution(*fit, y - X @ fit[0])
-    estimate = _estimate(family, y, X, names, levels, extras)
+    try:
+        if family == "multinomial":
+            estimate = _multinomial(y, X, extras.weights)
+        else:
+            estimate = _reweighted(family, y, X, names, levels, extras)
+    except (ValueError, np.linalg.LinAlgError):
+        return None
     if estimate is None:
         return None
     covariance, df = _covariance(estimate, family, levels, extras)
@@ -309,23 +313,6 @@ class _Estimate:
     """Residuals of the (last weighted) linear model, shape (n,)."""
 
 
-def _estimate(
-    family: ModelFamily,
-    y: FloatArray,
-    X: FloatArray,
-    names: Sequence[str],
-    levels: FixedEffects | None,
-    extras: Extras,
-) -> _Estimate | None:
-    """Return the estimate, None without convergence; raise if levels determine a column."""
-    try:
-        if family == "multinomial":
-            return _multinomial(y, X, extras.weights)
-        return _reweighted(family, y, X, names, levels, extras)
-    except (ValueError, np.linalg.LinAlgError):
-        return None
-
-
 def _reweighted(
     family: ModelFamily,
     y: FloatArray,
@@ -334,7 +321,10 @@ def _reweighted(
     levels: FixedEffects | None,
     extras: Extras,
 ) -> _Estimate | None:
-    """Return the fit by iterated weighted least squares, None without convergence."""
+    """Return the fit by iterated weighted least squares, None without convergence.
+
+    Raise if levels determine a column.
+    """
     n, p = X.shape
     prior = np.ones(n) if extras.weights is None else extras.weights
     offset = 0.0 if extras.offset is None else extras.offset

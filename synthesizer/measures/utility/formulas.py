@@ -608,9 +608,9 @@ def model_of(
     DataError
         If the response does not suit the family, or terms need other levels.
     """
-    problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
-    if problems:
-        raise DataError(problems)
+    problems = Problems(_response_problems(formula.response, family, levels))
+    problems += _problems(formula, levels)
+    problems.settle(DataError)
     columns = tuple(column for t in formula.terms for column in _term_columns(t, formula, levels))
     return Model(formula, family, levels, columns)
 

@@ -19,7 +19,7 @@ from pydantic import Field
 from synthesizer.data.codes import mean_ranks
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.view import changed_rows, panel_of, period_labels
+from synthesizer.data.panel.view import changers, panel_of, period_labels
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.measures.figure import (
@@ -34,6 +34,7 @@ from synthesizer.measures.figure import (
     shown,
 )
 from synthesizer.measures.measure import Case, Collecting, Measure, seeing
+from synthesizer.measures.utility.cells import mean_of_known
 from synthesizer.measures.utility.sequences import (
     FLOOR_PERSONS,
     REPEATS,
@@ -42,6 +43,7 @@ from synthesizer.measures.utility.sequences import (
     SequenceResult,
     States,
     career_matrix,
+    distance_of_shares,
     state_labels,
 )
 
@@ -86,15 +88,13 @@ class VariableHistory(Row):
     @shown("Synthetic", "share")
     def mean_lag(self) -> float | None:
         """Mean association over the datasets that have one."""
-        values = [value for value in self.lag_synthetic if value is not None]
-        return float(np.mean(values)) if values else None
+        return mean_of_known(self.lag_synthetic)
 
     @property
     @shown("New steps", "share", "steps from value to value that do not occur in the original")
     def mean_new(self) -> float | None:
         """Mean share over the datasets that have steps; None for numbers."""
-        values = [value for value in self.new_synthetic if value is not None]
-        return float(np.mean(values)) if values else None
+        return mean_of_known(self.new_synthetic)
 
     @property
     @shown("Difference in points", "number", "percentage points")
@@ -181,8 +181,7 @@ def changing_share(index: PanelIndex, column: Column) -> float:
 
     Persons with one row count as never changing; there is at least one person.
     """
-    other = changed_rows(column, index.starts[index.person])
-    return float((np.bincount(index.person[other], minlength=index.n_persons) > 0).mean())
+    return float(changers(index, column).mean())
 
 
 def lag_association(index: PanelIndex, column: Column) -> float | None:
@@ -439,13 +438,13 @@ def _pairs(codes: IntArray, n_states: int) -> FloatArray:
 
 def _distances(one: FloatArray, other: FloatArray) -> dict[str, float]:
     """Return the distances of shares by state before and after; ``one`` is the original's."""
-    moves = ~np.eye(one.shape[1], dtype=bool)
+    changes = [side.sum(axis=0) * ~np.eye(one.shape[1], dtype=bool) for side in (one, other)]
     of_one, of_other = _given_before(one), _given_before(other)
     apart = np.where(one.sum(axis=2) > 0, np.abs(of_one - of_other).sum(axis=2) / 2, 1.0)
     return {
         "headcounts": float(np.abs(one.sum(axis=1) - other.sum(axis=1)).sum(axis=1).mean() / 2),
         "transitions": float(np.abs(one.mean(axis=0) - other.mean(axis=0)).sum() / 2),
-        "changes": _distance(one.sum(axis=0) * moves, other.sum(axis=0) * moves),
+        "changes": distance_of_shares(*(table / max(table.sum(), 1e-300) for table in changes)),
         "steps": float((other.sum(axis=2) * apart).sum(axis=1).mean()),
     }
 
@@ -454,13 +453,6 @@ def _given_before(pairs: FloatArray) -> FloatArray:
     """Return P(next state | state) of each state; 0 for an empty state."""
     total = pairs.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0))
-
-
-def _distance(one: FloatArray, other: FloatArray) -> float:
-    """Return the distance of two tables of counts; 1 if only one of them is empty."""
-    if (one.sum() > 0) != (other.sum() > 0):
-        return 1.0
-    return float(np.abs(one / max(one.sum(), 1e-300) - other / max(other.sum(), 1e-300)).sum() / 2)
 
 
 def _histories(case: Case) -> Collecting:

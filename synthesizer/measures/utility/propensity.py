@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from synthesizer.data.codes import numbered
 from synthesizer.data.errors import DataError
 from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import Data
@@ -339,9 +340,7 @@ def _feature(original: Column, synthetic: Column) -> FloatArray:
     if original.is_coded:
         return codes
     values = np.concatenate([original.data, synthetic.data]).astype(np.float64)
-    ranks, observed = np.zeros(len(values)), codes == 0
-    ranks[observed] = np.unique(values[observed], return_inverse=True)[1]
-    return np.where(observed, ranks, -codes)
+    return np.where(codes == 0, numbered(values, codes == 0), -codes)
 
 
 def _by_logit(

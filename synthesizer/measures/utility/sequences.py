@@ -95,7 +95,7 @@ def sequence_distributions(
 def distances_between(one: Distributions, other: Distributions) -> SequenceDistances:
     """Return the distances of two sets of distributions of the same periods and states."""
     both = [name if name in one and name in other else None for name in MEASURES]
-    distances = (None if name is None else _distance(one[name], other[name]) for name in both)
+    distances = (n if n is None else distance_of_shares(one[n], other[n]) for n in both)
     return SequenceDistances.model_validate(dict(zip(MEASURES, distances, strict=True)))
 
 
@@ -209,7 +209,8 @@ def _cells(cells: npt.NDArray[np.integer], shape: tuple[int, ...]) -> FloatArray
     return np.bincount(cells.reshape(-1), minlength=size).reshape(shape).astype(np.float64)
 
 
-def _distance(one: FloatArray, other: FloatArray) -> float:
+def distance_of_shares(one: FloatArray, other: FloatArray) -> float:
+    """Return the total variation distance; 1 if only one of the two is empty."""
     if (one.sum() > 0) != (other.sum() > 0):
         return 1.0  # only one of the two has changes of state
     return float(np.abs(one - other).sum() / 2)

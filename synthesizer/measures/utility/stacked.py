@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations, product
-from operator import add
+from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -282,11 +282,8 @@ def _joint(pieces: tuple[Piece, ...], rows: slice) -> _IntArray | None:
 
 def _number(pieces: tuple[Piece, ...], rows: slice) -> FloatArray | None:
     """Return the product of the numbers of a term, None without any."""
-    number: FloatArray | None = None
-    for piece in pieces:
-        if piece.number is not None:
-            number = piece.number[rows] if number is None else number * piece.number[rows]
-    return number
+    numbers = [piece.number[rows] for piece in pieces if piece.number is not None]
+    return reduce(mul, numbers) if numbers else None
 
 
 @dataclass(frozen=True, eq=False)

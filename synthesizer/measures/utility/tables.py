@@ -517,11 +517,6 @@ class DistanceResult(Comparison):
         return (JENSEN_SHANNON.of(self.mean, self.n_all, detail),)
 
 
-def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
-    """Return the results of single datasets as one result; see `combine_datasets`."""
-    return combine_datasets(results, "groups")
-
-
 def jensen_shannon(
     original: Data,
     synthetic: Data | Sequence[Data],
@@ -617,7 +612,8 @@ def _distances(case: Case) -> Collecting:
     groups = case.settings.table_groups
     compare = partial(jensen_shannon, case.original, names=case.names, groups=groups)
     return Collecting(
-        lambda synthetic: results.append(compare(synthetic)), lambda: combine_distances(results)
+        lambda synthetic: results.append(compare(synthetic)),
+        lambda: combine_datasets(results, "groups"),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, PathRule, number_column
+from synthesizer.data.panel.paths import OWN, PathRule, count_states, number_column
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
@@ -42,8 +42,8 @@ class FittedCareer(FittedCareerModel):
 
     @property
     def absent(self) -> int:
-        """Code of absence, see `_absence`."""
-        return _absence(self.variable)
+        """Code of absence: one more than those of the states."""
+        return count_states(self.variable)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Career(HistoryModel, CareerOptions):
     ) -> FittedCareer:
         """Fit to the whole careers; see `HistoryModel.fit_history`."""
         index, variable = predictors.index, target.variable
-        absent = _absence(variable)
+        absent = count_states(variable)
         states = target.data if variable.is_coded else np.zeros(index.n_rows)
         sequences = index.matrix(states.astype(np.int32), absent)
         there = sequences < absent
@@ -130,11 +130,6 @@ class Career(HistoryModel, CareerOptions):
             rng=rng,
         )
         return FittedCareer(careers, variable, tuple(rules))
-
-
-def _absence(variable: Variable) -> int:
-    """Return the code of absence: one more than the codes of the variable."""
-    return variable.n_codes if variable.is_coded else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,16 +252,11 @@ class Continuation:
 
     def draw_first(self, persons: Table, *, rng: np.random.Generator) -> Codes:
         """Draw the first states of persons who are new, shape (n,)."""
-        first = self.first
-        if first is None:
+        if self.first is None:
             raise RuleError("careers: no person is new in the data")
         exists = np.asarray(self.allowed.any(axis=0))
-
-        def again(rows: IntArray, widen: int) -> Column:
-            return first.draw(persons.take(rows), rng, widen=widen)
-
         limits = Limits(lambda _, values: ~exists[values.data], self.reserve)
-        drawn, _ = redrawn(first.draw(persons, rng), again, limits, rng)
+        drawn, _ = self.first.draw_allowed(persons, limits, rng)
         return np.asarray(drawn.data, dtype=np.int32)
 
     def _limits(self, past: Past) -> Limits:

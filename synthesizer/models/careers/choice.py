@@ -32,7 +32,7 @@ import scipy
 from scipy import sparse
 from scipy.special import logsumexp
 
-from synthesizer.data.codes import GOLDEN, splitmix
+from synthesizer.data.codes import GOLDEN, positions_in, splitmix
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs
 from synthesizer.models.kit.features import Features
@@ -342,10 +342,8 @@ class KnownCareers:
 
     def __call__(self, runs: Runs) -> Float32Array:
         """Return whether each career equals one of a single person, or of several, (n, 2)."""
-        keys = _keys(runs, self.grid, self.states)
-        position = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        there = self.keys[position] == keys
-        single = self.single[position]
+        position = positions_in(self.keys, _keys(runs, self.grid, self.states))
+        there, single = position >= 0, self.single[position]
         return np.column_stack([there & single, there & ~single]).astype(np.float32)
 
 
@@ -461,10 +459,8 @@ def _thinnings(careers: Codes, persons: Table, halves: Iterable[tuple[Index, Dra
         for is_fitted, part in ((True, careers[rows]), (False, np.delete(careers, rows, axis=0))):
             for i, kind in enumerate(GRIDS):
                 met = KnownCareers.of(to_runs(part), *kind)[0]
-                drawn_keys = _keys(drawn, *kind)
-                position = np.minimum(np.searchsorted(met.keys, drawn_keys), len(met.keys) - 1)
-                position = position[met.keys[position] == drawn_keys]
-                counts = np.bincount(position, minlength=len(met.keys))[met.single]
+                position = positions_in(met.keys, _keys(drawn, *kind))
+                counts = np.bincount(position[position >= 0], minlength=len(met.keys))[met.single]
                 times.setdefault((i, is_fitted), []).append(counts / DRAWS_OF_HALF)
     if not times:
         return np.ones(len(GRIDS))

@@ -32,6 +32,7 @@ from synthesizer.models.careers.runs import (
     Index,
     Rules,
     Runs,
+    blocks_of,
     fit_rules,
     to_runs,
     to_sequences,
@@ -210,7 +211,7 @@ class FittedCareers:
         for _ in range(1 + MAX_RESTARTS):
             counts = self.lengths.draw_counts(persons, rng=rng)
             without = [np.empty(0, dtype=np.int64)]
-            for rows in _blocks(counts, MAX_BLOCK_CELLS // self.n_states):
+            for rows in blocks_of(counts, MAX_BLOCK_CELLS // self.n_states):
                 stuck = self._runs(counts[rows], persons.take(rows), rng)[2]
                 without.append(stuck + rows.start)
             persons = persons.take(np.concatenate(without))
@@ -234,7 +235,7 @@ class FittedCareers:
         counts = np.repeat(self.lengths.draw_counts(persons, rng=rng), k)
         persons = persons if k == 1 else persons.take(np.repeat(np.arange(persons.n_rows), k))
         result = np.empty((len(counts), self.n_periods), dtype=np.int32)
-        for rows in _blocks(counts, MAX_BLOCK_CELLS // self.n_states):
+        for rows in blocks_of(counts, MAX_BLOCK_CELLS // self.n_states):
             result[rows] = self._draw_block(counts[rows], persons.take(rows), rng)
         return result
 
@@ -382,16 +383,6 @@ class FittedCareers:
         cumulated = np.cumsum(odds, axis=1)
         points = (1.0 - rng.random(len(odds))) * cumulated[:, -1]  # never 0
         return np.asarray((cumulated < points[:, None]).sum(axis=1), dtype=np.int32)
-
-
-def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
-    """Yield blocks of persons with at most ``max_runs`` runs (at least one person)."""
-    ends = np.append(0, np.cumsum(counts))
-    begin = 0
-    while begin < len(counts):
-        end = int(np.searchsorted(ends, ends[begin] + max_runs, side="right")) - 1
-        yield slice(begin, max(end, begin + 1))
-        begin = max(end, begin + 1)
 
 
 def fit_careers(

@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from synthesizer.data.panel.paths import number_column
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers import dirichlet
-from synthesizer.models.careers.runs import Index, Runs
+from synthesizer.models.careers.runs import Index, Runs, blocks_of, rows_among
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_rising
 
@@ -47,19 +47,15 @@ class CellPoints:
 
     def masses(self, alpha: FloatArray) -> FloatArray:
         """Return the probability of each cell under each Dirichlet, shape (m, K), at most 1."""
-        m = len(self.sizes)
-        result = np.empty((m, len(alpha)))
-        begin = 0
-        while begin < m:
-            base = self._ends[begin] - self.sizes[begin]
-            room = base + max(BLOCK_CELLS // len(alpha), self.sizes[begin])
-            end = max(int(np.searchsorted(self._ends, room, side="right")), begin + 1)
-            values = dirichlet.log_densities(self.logs[base : self._ends[end - 1]], alpha)
-            values += np.repeat(self.log_volume[begin:end], self.sizes[begin:end])[:, None]
-            starts = self._ends[begin:end] - self.sizes[begin:end] - base
-            sums = np.add.reduceat(np.exp(np.minimum(values, 700.0)), starts, axis=0)
-            result[begin:end] = sums / self.sizes[begin:end, None]
-            begin = end
+        result = np.empty((len(self.sizes), len(alpha)))
+        for cells in blocks_of(self.sizes, BLOCK_CELLS // len(alpha)):
+            sizes, ends = self.sizes[cells], self._ends[cells]
+            starts = ends - sizes
+            values = dirichlet.log_densities(self.logs[starts[0] : ends[-1]], alpha)
+            values += np.repeat(self.log_volume[cells], sizes)[:, None]
+            values = np.exp(np.minimum(values, 700.0))
+            sums = np.add.reduceat(values, starts - starts[0], axis=0)
+            result[cells] = sums / sizes[:, None]
         return np.minimum(result, 1.0)
 
     def mean_logs(self) -> FloatArray:
@@ -110,13 +106,8 @@ def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints
     uniform = np.sort(_kronecker(size, n_parts - 1), axis=1)
     points = np.diff(np.pad(uniform, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1))), axis=1)
     points = np.vstack([np.maximum(points, 1e-12), dirichlet.centre(excess)])  # no cell stays empty
-    rows = np.vstack([excess, dirichlet.cell(points, total)])
-    codes = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    code_of_cell, owner = codes[: len(excess)], codes[len(excess) :]
-    sorter = np.argsort(code_of_cell)
-    at = np.minimum(np.searchsorted(code_of_cell, owner, sorter=sorter), len(code_of_cell) - 1)
-    which = sorter[at]
-    mine = code_of_cell[which] == owner
+    which = rows_among(excess, dirichlet.cell(points, total))
+    mine = which < len(excess)
     order = np.argsort(which[mine], kind="stable")
     sizes = np.bincount(which[mine], minlength=len(excess))
     log_volume = np.log(sizes / len(points)) - gammaln(n_parts)

@@ -13,7 +13,7 @@ import numpy as np
 
 from synthesizer.data.options import NotNegativeCount, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.paths import PathRule, count_states
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
@@ -34,7 +34,7 @@ class FittedPeriodMargins(FittedCareerModel):
     rules: tuple[PathRule, ...]
 
     def __post_init__(self) -> None:
-        n_periods, n_states = len(self.lengths), _n_states(self.variable)
+        n_periods, n_states = len(self.lengths), count_states(self.variable)
         shapes = {"lengths": (-1,), "firsts": (n_periods,), "states": (n_periods, n_states)}
         for name, shape in shapes.items():
             check_floats(name, shares := getattr(self, name), shape)
@@ -74,10 +74,6 @@ def _drawn(weights: FloatArray, instead: BoolArray, rng: np.random.Generator) ->
     ends = np.cumsum(weights, axis=1)
     points = rng.random(len(weights)) * ends[:, -1]
     return np.asarray((points[:, None] >= ends).sum(axis=1))
-
-
-def _n_states(variable: Variable) -> int:
-    return variable.n_codes if variable.is_coded else 1
 
 
 @options
@@ -121,7 +117,7 @@ class PeriodMargins(HistoryModel):
     ) -> FittedPeriodMargins:
         """Count persons by length, first period, and state of a period."""
         index, variable = predictors.index, target.variable
-        n_periods, n_states = index.n_periods, _n_states(variable)
+        n_periods, n_states = index.n_periods, count_states(variable)
         codes = target.data if variable.is_coded else np.zeros(index.n_rows)
         cells = index.period * n_states + codes.astype(np.int64)
         counts = np.bincount(cells, minlength=n_periods * n_states).reshape(n_periods, n_states)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import BoolArray
-from synthesizer.models.careers.runs import Codes, Index, Rules, Runs
+from synthesizer.models.careers.runs import Codes, Index, Rules, Runs, rows_among
 
 N_KEYS = 4
 Cells = npt.NDArray[np.int64]
@@ -72,7 +72,7 @@ def fit_quota(
     quota = Quota.of(sequences, out_codes)
     obeys = ~rules.violations(sequences)
     had = Quota.of(sequences[obeys], out_codes).cells if obeys.any() else quota.cells[:0]
-    possible = _rows_of(had, quota.cells) < len(had)
+    possible = rows_among(had, quota.cells) < len(had)
     doubtful = np.flatnonzero(~possible)
     possible[doubtful] = possible_cells(quota.cells[doubtful], rules, out_codes)
     if possible.all():
@@ -168,16 +168,7 @@ def _take_own(room: Index, which: Index, owners: Index, n: int, rng: np.random.G
 
 def _rows_and_room(quota: Quota, cells: Cells, n: int) -> tuple[Index, Index]:
     """Return the row of each cell in the quota, and the counts of rows; 0 for unknown cells."""
-    return _rows_of(quota.cells, cells), np.append(quota.scaled(n), 0)
-
-
-def _rows_of(cells: Cells, candidates: Cells) -> Index:
-    """Return the row of ``cells`` that equals each candidate, len(cells) for none."""
-    both = np.concatenate([cells, candidates])
-    codes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
-    row_of = np.full(int(codes.max()) + 1, len(cells), dtype=np.int64)
-    row_of[codes[: len(cells)]] = np.arange(len(cells))
-    return row_of[codes[len(cells) :]]
+    return rows_among(quota.cells, cells), np.append(quota.scaled(n), 0)
 
 
 def _rank(groups: Index) -> Index:

@@ -7,6 +7,7 @@ Persons have different numbers of runs, so runs are stored as flat arrays, perso
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -90,6 +91,25 @@ class Runs:
         position = self.index[at] + steps
         inside = (position >= 0) & (position < self.counts[self.person[at]])
         return np.where(inside, self.length[np.clip(at + steps, 0, len(self.length) - 1)], 0)
+
+
+def rows_among(rows: IntArray, candidates: IntArray) -> Index:
+    """Return which of some distinct rows equals each candidate, len(rows) for none."""
+    both = np.concatenate([rows, candidates])
+    codes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    row_of = np.full(int(codes.max()) + 1, len(rows), dtype=np.int64)
+    row_of[codes[: len(rows)]] = np.arange(len(rows))
+    return row_of[codes[len(rows) :]]
+
+
+def blocks_of(counts: IntArray, most: int) -> Iterator[slice]:
+    """Yield blocks (of at least one) whose counts add up to at most ``most``."""
+    ends = np.append(0, np.cumsum(counts))
+    begin = 0
+    while begin < len(counts):
+        end = int(np.searchsorted(ends, ends[begin] + most, side="right")) - 1
+        yield slice(begin, max(end, begin + 1))
+        begin = max(end, begin + 1)
 
 
 def to_runs(sequences: npt.ArrayLike) -> Runs:

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from synthesizer.data.codes import ranges
 from synthesizer.data.panel.paths import number_column
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers.runs import Codes, Index, Runs
@@ -83,8 +84,7 @@ class CountTable:
         """Return the counts of all states in the given cells, shape (m, A)."""
         begins, sizes = self._begins[cell], (self.ends - self._begins)[cell]
         rows = np.repeat(np.arange(len(cell)), sizes)
-        offset = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        entry = np.repeat(begins, sizes) + offset
+        entry = ranges(begins, sizes)
         result = np.zeros((len(cell), n_states))
         result[rows, self.states[entry]] = self.counts[entry]
         return result

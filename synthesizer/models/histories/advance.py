@@ -12,7 +12,7 @@ from pydantic import Strict
 from synthesizer.data.errors import ModelError, RuleError, plural
 from synthesizer.data.options import NotNegative, Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, PAST, last_observed
+from synthesizer.data.panel.paths import OWN, PAST, last_observed, number_column
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities
@@ -248,11 +248,7 @@ class Advance(WrappedHistory):
     width: Positive | Widths = 5.0
     since: str | None = None
 
-    def unsuited(
-        self,
-        target: Variable,
-        known: Mapping[str, Variable],  # noqa: ARG002
-    ) -> Iterator[str]:
+    def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:  # noqa: ARG002
         """Yield problems of rate and width; see `ConditionalModel.unsuited`."""
         listed = self.width if isinstance(self.width, tuple) else (self.width,)
         for option, value in (("rate", self.rate), ("width", max(listed, default=0.0))):
@@ -350,9 +346,8 @@ class Advance(WrappedHistory):
         phase = None
         if target.is_coded:
             base, inside = self._rolled_back_levels(index, target, widths, rng)
-            inside_column = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(base.renamed(PAST[0]))
-            phase = parts.fit_part(self.base, persons, inside_column, rng)
+            phase = parts.fit_part(self.base, persons, number_column(OWN + "phase", inside), rng)
         else:
             base = _rolled_back(index, target, self.rate)
         first = parts.fit_part(self.base, predictors.first_rows, base, rng)
@@ -486,7 +481,7 @@ def with_event(table: PanelTable, since: str) -> PanelTable:
     """
     before, now = last_observed(table.index, table[since]), table[since]
     is_event = differing(now, before) & now.is_observed
-    event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
+    event = number_column(EVENT, is_event.astype(np.float64))
     return table.with_column(event).with_column(before.renamed(OWN + "was"))
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.errors import ModelError, RuleError
+from synthesizer.data.errors import ModelError, Problems, RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
@@ -100,10 +100,7 @@ class HistoryModel(ConditionalModel):
     left_out: ClassVar[tuple[str, ...]] = ()
     """Predictors that the history must not add; set by `leaving_out`, no option."""
 
-    def own_predictors(
-        self,
-        predictors: Sequence[str],  # noqa: ARG002 - for the models that override this
-    ) -> tuple[str, ...]:
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Return the names of the predictors that the history adds; none by default.
 
         Each starts with ``own.``. Users may name them under ``predictors`` and ``exclude``.
@@ -161,30 +158,20 @@ class HistoryModel(ConditionalModel):
         """Predictors whose changes from row to row the options refer to."""
         return ()
 
-    def doubts(
-        self,
-        predictors: PanelTable,  # noqa: ARG002 - for the models that override this
-        target: Column,  # noqa: ARG002
-    ) -> Iterator[str]:
+    def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:  # noqa: ARG002
         """Yield evidence in the confidential data against the model, with counts.
 
         The plan prints it as a note, before any fit.
         """
         yield from ()
 
-    def rule_problems(
-        self,
-        variable: str,  # noqa: ARG002 - for the models that override this
-        rules: PathRules,  # noqa: ARG002
-    ) -> list[str]:
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:  # noqa: ARG002
         """Return problems with rules that this model cannot satisfy; none by default."""
         return []
 
     def refuse_rules(self, variable: str, rules: PathRules) -> None:
         """Raise RuleError if there are rules that this model cannot satisfy."""
-        problems = self.rule_problems(variable, rules)
-        if problems:
-            raise RuleError(problems)
+        Problems(self.rule_problems(variable, rules)).settle(RuleError)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Learn without rules from period to period."""

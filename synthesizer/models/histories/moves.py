@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from synthesizer.data.codes import Combinations
+from synthesizer.data.codes import Combinations, ranges
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import FORMER
 from synthesizer.data.panel.view import differing
@@ -135,11 +135,7 @@ def _pairs(first: IntArray, last: IntArray) -> Iterator[tuple[IntArray, IntArray
     sizes = np.maximum(last - first, 0)
     blocks = np.cumsum(sizes) // MAX_PAIRS
     for rows in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(blocks)) + 1):
-        ends = np.cumsum(sizes[rows])
-        numbers = np.arange(sizes[rows].sum()) + np.repeat(
-            first[rows] + sizes[rows] - ends, sizes[rows]
-        )
-        yield np.repeat(rows, sizes[rows]), numbers
+        yield np.repeat(rows, sizes[rows]), ranges(first[rows], sizes[rows])
 
 
 def _contexts(panel: PanelTable, names: Sequence[str], rows: IntArray) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import FORMER, OWN
+from synthesizer.data.panel.paths import FORMER, OWN, number_column
 from synthesizer.data.panel.view import PREFIX, changed_rows, changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
@@ -153,12 +153,10 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
     """Add the time since the row before, and whether each of some variables changed (0 or 1)."""
     index = table.index
     before = np.maximum(np.arange(index.n_rows) - 1, 0)
-    elapsed = Variable(name=ELAPSED, kind=Kind.NUMERIC)
-    added = [Column(elapsed, index.elapsed)]
+    added = [number_column(ELAPSED, index.elapsed)]
     for name in names:
         changed = changed_rows(table[name], before) & ~index.is_first
-        variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC)
-        added.append(Column(variable, changed.astype(np.float64)))
+        added.append(number_column(f"{OWN}changed {name}", changed.astype(np.float64)))
     return table.with_columns(added)
 
 
@@ -173,12 +171,9 @@ def with_former(table: PanelTable, names: Sequence[str]) -> PanelTable:
 
 def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
     """Return the first row of every person, and whether each of some variables ever changes."""
-    persons = table.first_rows
-    for name in names:
-        ever = changers(table.index, table[name])
-        variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC)
-        persons = persons.with_column(Column(variable, ever.astype(np.float64)))
-    return persons
+    ever = {name: changers(table.index, table[name]).astype(np.float64) for name in names}
+    columns = (number_column(f"{OWN}ever {name}", values) for name, values in ever.items())
+    return table.first_rows.with_columns(columns)
 
 
 NO_PAST = "(no past)"

@@ -179,9 +179,15 @@ class FittedEachPeriod(FittedHistory):
 
     value: FittedPart
 
-    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+    def draw(self, predictors: Table, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
-        return self._rows(predictors, limits, rng)
+        drawn, bad = self.value.draw_allowed(predictors, limits, rng)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
+                f"relax the rules or structural_zeros, or put {drawn.name!r} earlier in the order"
+            )
+        return drawn
 
     def follow(
         self,
@@ -193,16 +199,7 @@ class FittedEachPeriod(FittedHistory):
     ) -> Column:
         """Draw the rows of the last period; see `FittedHistory.follow`."""
         rows = predictors.index.by_period[-1]
-        return self._rows(predictors.take(rows), limits.of_rows(rows), rng)
-
-    def _rows(self, predictors: Table, limits: Limits, rng: np.random.Generator) -> Column:
-        drawn, bad = self.value.draw_allowed(predictors, limits, rng)
-        if len(bad):
-            raise RuleError(
-                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
-                f"relax the rules or structural_zeros, or put {drawn.name!r} earlier in the order"
-            )
-        return drawn
+        return self.draw(predictors.take(rows), limits.of_rows(rows), rng=rng)
 
 
 @options

@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.table import (
     Column,
     FloatArray,
@@ -238,10 +239,8 @@ def measured(column: Column, term: Number) -> tuple[list[Float32Array], npt.NDAr
     np.clip(value, -MAX_SD, MAX_SD, out=value)
     rank = np.interp(values, term.quantiles, term.ranks).astype(np.float32)
     moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
-    states = np.zeros(len(values), dtype=np.int32)
-    if len(term.spikes):
-        spike = np.minimum(np.searchsorted(term.spikes, values), len(term.spikes) - 1)
-        states[:] = np.where(term.spikes[spike] == values, 1 + term.n_missing + spike, 0)
+    spike = positions_in(term.spikes, values)
+    states = np.where(spike >= 0, 1 + term.n_missing + spike, 0).astype(np.int32)
     if missing is not None and column.states is not None:
         for moment in moments:
             moment[missing] = 0.0

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.codes import positions_in
 from synthesizer.data.options import NotNegativeCount, options
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY, is_of_months, resolution_of
@@ -644,7 +645,4 @@ def _number_rows(target: Column) -> BoolArray:
 
 def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which values are among some rising numbers, shape (n,)."""
-    if not len(rising):
-        return np.zeros(len(values), dtype=bool)
-    indices = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
-    return np.asarray(rising[indices] == values)
+    return np.asarray(positions_in(rising, values) >= 0)

@@ -9,7 +9,11 @@ import pytest
 import yaml
 from replay_trials import people
 
-from synthesizer.extensions.verification.public_schema import load_schema, schema_of_release
+from synthesizer.extensions.verification.public_schema import (
+    PublicSchema,
+    read_strictly,
+    schema_of_release,
+)
 from tests.end_to_end.commands import call
 
 QUERY = {
@@ -38,7 +42,7 @@ def release(tmp_path_factory):
 def test_from_the_release_to_an_answer(release, tmp_path):
     schema, ledger = tmp_path / "schema.yaml", tmp_path / "ledger.sqlite"
     made = call("verification", "schema", release / "run", "-o", schema)
-    assert (made.exit_code, load_schema(schema).person) == (0, "person")
+    assert (made.exit_code, read_strictly(PublicSchema, schema).person) == (0, "person")
     data = ("--confidential", release / "data.csv")
     made = call("verification", "new-ledger", ledger, *data, "--schema", schema, "--cap", 1.5)
     assert made.exit_code == 0, made.output

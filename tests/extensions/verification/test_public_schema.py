@@ -12,7 +12,7 @@ from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.sources import from_pandas, read_path, typed
 from synthesizer.extensions.verification.public_schema import (
     PublicSchema,
-    load_schema,
+    read_strictly,
     strictly,
     yaml_of,
 )
@@ -40,8 +40,8 @@ def schema():
 def test_the_yaml_is_the_schema_and_another_level_or_end_another_digest(schema, tmp_path):
     path = tmp_path / "schema.yaml"
     path.write_text(yaml_of(schema), encoding="utf-8")
-    assert load_schema(path) == schema
-    assert load_schema(path).digest == schema.digest
+    assert read_strictly(PublicSchema, path) == schema
+    assert read_strictly(PublicSchema, path).digest == schema.digest
     edits = [("sex", "levels", ["F", "M"]), ("sex", "reference", "F"), ("pay", "high", 901)]
     digests = {schema.digest}
     for name, key, value in edits:

@@ -20,7 +20,7 @@ from synthesizer.models.careers.fitted_careers import (
     fit_careers,
 )
 from synthesizer.models.careers.quota import match_cells
-from synthesizer.models.careers.runs import to_runs
+from synthesizer.models.careers.runs import blocks_of, to_runs
 from tests.tables import coded
 
 MVAD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "mvad.csv"
@@ -268,7 +268,7 @@ def test_leaves_grow_with_the_number_of_states(persons, states, options, leaf, m
 @pytest.mark.parametrize("most", [1, 9])
 def test_blocks_hold_at_most_so_many_runs_but_one_person(most):
     counts = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5])
-    blocks = [np.arange(len(counts))[part] for part in fitted_careers._blocks(counts, most)]
+    blocks = [np.arange(len(counts))[part] for part in blocks_of(counts, most)]
     assert np.concatenate(blocks).tolist() == list(range(len(counts)))
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         assert counts[block].sum() <= most or len(block) == 1

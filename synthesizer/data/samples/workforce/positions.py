@@ -229,7 +229,7 @@ def _supplements(world: World, rows: _Rows, basic: Integers) -> dict[str, Intege
     rate = rates[np.minimum(area, len(rates) - 1)] * (0.3 + 0.7 * done)
     senior = rows.executive & (rows.year >= 2004)
     none = (rows.year < p.LOCALITY_SINCE) | _HOURLY[rows.plan] | senior | (rows.plan == _VM)
-    scarce = np.isin(world.grade[rows.occupation] >= 13, (True,)) & (rows.category == _P)
+    scarce = (world.grade[rows.occupation] >= 13) & (rows.category == _P)
     has_allowance = rows.fixed() < p.RETENTION * np.where(scarce, 4, 1)
     percent = 5 * (1 + (rows.fixed() * 5).astype(np.int64))
     allowance = np.where(has_allowance & (rows.service >= 2), basic * percent // 100, 0)

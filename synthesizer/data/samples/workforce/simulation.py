@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce.constants import CATEGORIES, Integers
 from synthesizer.data.samples.workforce.jobs import Jobs, simulate_jobs
@@ -145,9 +146,6 @@ def _program(world: World, persons: Persons, jobs: Jobs, rng: np.random.Generato
     return np.asarray(code).astype(np.int16)
 
 
-_MAX_SEED = 2**63 - 1
-
-
 def simulate(
     persons: int,
     *,
@@ -169,9 +167,7 @@ def simulate(
     >>> table.column_names[:4], len(table.column_names)
     (['person', 'year', 'agency', 'sex'], 31)
     """
-    faults = problems(persons, seed, first_year, last_year, block)
-    if faults:
-        raise DataError(faults)
+    Problems(problems(persons, seed, first_year, last_year, block)).settle(DataError)
     years = range(first_year, last_year + 1)
     return pa.concat_tables(
         simulate_block(number, size, seed=seed, years=years, block=block)
@@ -186,7 +182,7 @@ def problems(
     faults = []
     if not 1 <= persons <= p.MAX_PERSONS:
         faults.append(f"persons ({persons}) must be between 1 and {p.MAX_PERSONS}")
-    if not 0 <= seed <= _MAX_SEED:
+    if not 0 <= seed <= MAX_SEED:
         faults.append(f"seed ({seed}) must be between 0 and 2**63 - 1")
     for name, year in (("first_year", first_year), ("last_year", last_year)):
         if not p.FIRST_YEAR <= year <= p.LAST_YEAR:

@@ -26,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from synthesizer.data.errors import SynthesizerError, in_brief
+from synthesizer.data.files import object_of
 from synthesizer.extensions.verification.messages import WORDS, LedgerError, RequestError
 
 _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
@@ -60,10 +61,10 @@ def read_json(text: bytes) -> Any:
     >>> read_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ...
-    ValueError: a key occurs twice; remove one
+    ValueError: a key occurs twice in an object
     """
     try:
-        content = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_int=_int)
+        content = json.loads(text.decode("utf-8"), object_pairs_hook=object_of, parse_int=_int)
     except UnicodeDecodeError:
         raise ValueError("the body is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -88,13 +89,6 @@ def read_json(text: bytes) -> Any:
 
 
 _TOO_DEEP = f"the body has more than {MAX_DEPTH} nested arrays and objects"
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key occurs twice; remove one")
-    return content
 
 
 def _int(text: str) -> int:

@@ -108,13 +108,9 @@ def opened(path: Path) -> Iterator[Server]:
             f"{path}: job.confined: this system cannot forbid a process network and programs; "
             "run the server on Linux, or confine it by other means and write confined: false"
         )
-    engine = connect(config.database)
-    try:
-        create_tables(engine)
+    with _database(config) as engine:
         datasets = open_datasets(engine, config)
         yield Server(config, Service(engine, config, datasets), accounts_of(engine, config))
-    finally:
-        engine.dispose()
 
 
 def accounts_of(engine: Engine, config: ServerConfig) -> Accounts:
@@ -123,33 +119,24 @@ def accounts_of(engine: Engine, config: ServerConfig) -> Accounts:
 
 
 @contextmanager
-def database_of(path: Path) -> Iterator[tuple[ServerConfig, Engine]]:
-    """Open the database of a server's configuration, without its datasets."""
-    config = read_server_config(path)
+def _database(config: ServerConfig) -> Iterator[Engine]:
+    """Open the database of a server, without its datasets."""
     engine = connect(config.database)
     try:
         create_tables(engine)
-        yield config, engine
+        yield engine
     finally:
         engine.dispose()
 
 
 def add_account(path: Path, name: str, role: str) -> str:
     """Make an account from the command line, such as the first one; return its token."""
-    with database_of(path) as (config, engine):
+    config = read_server_config(path)
+    with _database(config) as engine:
         return _token(accounts_of(engine, config), name, cast(Role, role), "first")
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The result of a check of a whole database."""
-
-    head: audit.Head
-    """Head of the audit log, to be stored elsewhere."""
-    problems: tuple[str, ...]
-
-
-def check(path: Path, *, noted: str | None = None) -> Checked:
+def check(path: Path, *, noted: str | None = None) -> audit.Verified:
     """Check the sums of all charges and the chain of the audit log.
 
     Parameters
@@ -157,7 +144,7 @@ def check(path: Path, *, noted: str | None = None) -> Checked:
     noted : str, optional
         Head of the audit log from an earlier check, to detect entries cut off since.
     """
-    with database_of(path) as (_, engine):
+    with _database(read_server_config(path)) as engine:
         problems = Problems()
         with transaction(engine, reads=True) as store:
             heads = [] if noted is None else [audit.Head.read(noted)]
@@ -165,7 +152,7 @@ def check(path: Path, *, noted: str | None = None) -> Checked:
             for name in store.execute(select(DATASET.c.name)).scalars():
                 ledger = Ledger(engine, dataset=name, within=store)
                 problems.attempt(ledger.check, store, where=f"dataset {name}")
-    return Checked(log.head, (*log.problems, *problems))
+    return audit.Verified(log.head, (*log.problems, *problems))
 
 
 def backup(path: Path, out: Path) -> None:
@@ -176,7 +163,8 @@ def backup(path: Path, out: Path) -> None:
     ConfigError
         If the database is PostgreSQL.
     """
-    with database_of(path) as (config, engine):
+    config = read_server_config(path)
+    with _database(config) as engine:
         if not config.database.startswith(SQLITE):
             raise ConfigError(f"{path}: database: use pg_dump to copy PostgreSQL")
         with new_file(out, overwrite=False, read=[path]) as work:

@@ -22,7 +22,7 @@ from synthesizer.extensions.verification.ledger import (
 )
 from synthesizer.extensions.verification.mechanisms import micro
 from synthesizer.extensions.verification.messages import WORDS
-from synthesizer.extensions.verification.public_schema import Encoded, PublicSchema, load_schema
+from synthesizer.extensions.verification.public_schema import Encoded, PublicSchema, read_strictly
 from synthesizer.extensions.verification.query import problems_of_unsound, query_of
 from synthesizer.extensions.verification.server.runner import Task
 from synthesizer.extensions.verification.server.server_config import DatasetConfig, ServerConfig
@@ -68,8 +68,7 @@ class Dataset:
             query = query_of(given)
         except ConfigError as error:
             raise ConfigError([*error.problems, *problems_of_unsound(given, self.schema)]) from None
-        if problems := query.problems(self.schema, self.synthetic_digest):
-            raise ConfigError(problems)
+        Problems(query.problems(self.schema, self.synthetic_digest)).settle(ConfigError)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
         return canonical if EXPERT_KEYS & given.keys() else canonical | dict.fromkeys(EXPERT_KEYS)
 
@@ -143,7 +142,7 @@ class _CheckedFiles:
 
 def _checked_files(config: DatasetConfig, folder: Path) -> _CheckedFiles:
     """Return the checked files of a dataset; DataError has every problem."""
-    schema = load_schema(config.public_schema)
+    schema = read_strictly(PublicSchema, config.public_schema)
     problems = Problems()
     for path in (config.confidential, config.synthetic):
         with problems.gathered():
