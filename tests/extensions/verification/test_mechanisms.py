@@ -43,8 +43,8 @@ def test_a_person_who_moves_between_two_cells_needs_twice_the_noise():
         )
         return epsilon_seen(one[:, 1] - one[:, 0], moved[:, 1] - moved[:, 0])
 
-    assert 0.25 < seen(2) <= 1.0
-    assert seen(1) > 1.0
+    assert 0.2 < seen(2) < 0.7  # in 25 trials 0.33 to 0.46, and 1.02 to 1.19
+    assert seen(1) > 0.8
 
 
 @pytest.mark.parametrize("distance", [1, 2, 48])

@@ -108,7 +108,7 @@ def opened(path: Path) -> Iterator[Server]:
             f"{path}: job.confined: this system cannot forbid a process network and programs; "
             "run the server on Linux, or confine it by other means and write confined: false"
         )
-    with _database(config) as engine:
+    with database_of(config) as engine:
         datasets = open_datasets(engine, config)
         yield Server(config, Service(engine, config, datasets), accounts_of(engine, config))
 
@@ -119,7 +119,7 @@ def accounts_of(engine: Engine, config: ServerConfig) -> Accounts:
 
 
 @contextmanager
-def _database(config: ServerConfig) -> Iterator[Engine]:
+def database_of(config: ServerConfig) -> Iterator[Engine]:
     """Open the database of a server, without its datasets."""
     engine = connect(config.database)
     try:
@@ -132,7 +132,7 @@ def _database(config: ServerConfig) -> Iterator[Engine]:
 def add_account(path: Path, name: str, role: str) -> str:
     """Make an account from the command line, such as the first one; return its token."""
     config = read_server_config(path)
-    with _database(config) as engine:
+    with database_of(config) as engine:
         return _token(accounts_of(engine, config), name, cast(Role, role), "first")
 
 
@@ -144,7 +144,7 @@ def check(path: Path, *, noted: str | None = None) -> audit.Verified:
     noted : str, optional
         Head of the audit log from an earlier check, to detect entries cut off since.
     """
-    with _database(read_server_config(path)) as engine:
+    with database_of(read_server_config(path)) as engine:
         problems = Problems()
         with transaction(engine, reads=True) as store:
             heads = [] if noted is None else [audit.Head.read(noted)]
@@ -164,7 +164,7 @@ def backup(path: Path, out: Path) -> None:
         If the database is PostgreSQL.
     """
     config = read_server_config(path)
-    with _database(config) as engine:
+    with database_of(config) as engine:
         if not config.database.startswith(SQLITE):
             raise ConfigError(f"{path}: database: use pg_dump to copy PostgreSQL")
         with new_file(out, overwrite=False, read=[path]) as work:
