@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, Config, RelationsConfig, VariableConfig
+from synthesizer.config.keys import ChainConfig, Config, RareConfig, RelationsConfig, VariableConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.after import with_blank
 from synthesizer.data.errors import DataError
@@ -44,8 +44,6 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.inputs import Input, by_column, read_frame, read_input, read_to_describe
 
-GROUP = "other"
-"""Level of grouped rare levels in a run."""
 SEEN = "as written in the data"
 HELD = f"in all rows of the data, at least {MIN_HOLDERS} of them"
 BANDS = ((5, "1 to 4"), (20, "5 to 19"), (100, "20 to 99"))
@@ -94,15 +92,8 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
 
 
 def ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
-    """Return the data as read, with all levels: a run would group rare ones of many."""
-    config = config.model_copy(update={"rare": None})
-    source = read(config)
-    columns = (c.variable for c in source.table.columns)
-    if odd := [one.name for one in columns if one.is_coded and GROUP in one.levels]:
-        known = by_column(config, config.variables, source.columns.names or ())
-        public = {n: (known.get(n) or VariableConfig()).changed(public=True) for n in odd}
-        source = read(config.model_copy(update={"variables": known | public}))
-    return source
+    """Return the data as read, with all levels and missing codes: a run would group rare ones."""
+    return read(config.model_copy(update={"rare": RareConfig.model_construct(min_count=0)}))
 
 
 def _of_input(read: Input, config: ChainConfig) -> Description:
