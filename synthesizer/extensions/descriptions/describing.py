@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from synthesizer.config.keys import ChainConfig, Config, RareConfig, RelationsConfig, VariableConfig
 from synthesizer.config.reading import load_config
@@ -28,7 +30,7 @@ from synthesizer.data.panel.view import period_labels
 from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
-from synthesizer.data.values import finite_number, single_value
+from synthesizer.data.values import finite_number, format_numbers, rounded, single_value
 from synthesizer.extensions.descriptions.description import (
     MIN_HOLDERS,
     ColumnFacts,
@@ -262,6 +264,7 @@ def _variable(
     column: Column, owners: IntArray | None, declared: VariableConfig, labels: Labelling
 ) -> dict[str, Any]:
     """Return the facts of one variable, each declared or with its origin."""
+    column = column if declared.decimals is not None else _of_many(column, owners)
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
     low, high = labels.missing_range or (math.inf, -math.inf)
@@ -304,6 +307,28 @@ def _variable(
         "follows": declared.follows,
         "from_data": {key: words for key, words in how.items() if words},
     }
+
+
+def _of_many(column: Column, owners: IntArray | None) -> Column:
+    """Return a column with the decimals and style of at least `MIN_HOLDERS` records, or persons.
+
+    The form of all cells may be that of one: 5,000 whole numbers and 12.345 have three decimals.
+    """
+    variable, style = column.variable, str(column.variable.storage.get("style", "plain"))
+    if variable.kind is not Kind.NUMERIC or style.startswith(("fixed", "e", "E")):
+        return column
+    rows = column.is_observed
+    values: FloatArray = np.asarray(column.data, dtype=np.float64)[rows]
+    owners = None if owners is None else owners[rows]
+    written = np.sum([rounded(values, d) != values for d in range(MAX_DIGITS + 1)], axis=0)
+    most = -_fifth(-written, owners)
+    decimals = int(most) if most <= MAX_DIGITS else None
+    texts = [format_numbers(values, decimals, one) for one in (style, "plain")]
+    odd = np.asarray(pc.not_equal(*texts))
+    if math.isnan(_fifth(values[odd], None if owners is None else owners[odd])):
+        style = "fixed" if decimals == 0 else "plain"
+    storage = {**variable.storage, "style": style}
+    return replace(column, variable=replace(variable, decimals=decimals, storage=storage))
 
 
 def _levels(

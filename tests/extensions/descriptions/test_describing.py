@@ -56,6 +56,30 @@ def test_a_range_leaves_out_the_extreme_and_shows_no_value() -> None:
     assert (born.range.low, born.range.high) == ("1990-01-01", "1998-12-31")
 
 
+@pytest.mark.parametrize("cells", [4, 5])
+@pytest.mark.parametrize(
+    ("cell", "usual", "decimals", "style"),
+    [
+        ("12.345", "7", 3, {}),
+        ("12.345", "7.25", 3, {}),
+        ("12.0", "7", 0, {"style": "point"}),
+        (".5", "0.25", 2, {}),
+        ("0.12345678901234567", "7.5", None, {}),
+    ],
+)
+def test_the_form_of_numbers_is_that_of_five_cells(
+    cell: str, usual: str, decimals: int | None, style: dict[str, str], cells: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    numbers = [usual.replace("7", str(7 + k)) for k in range(60)]
+    path.write_text("\n".join(["x", *[cell] * cells, *numbers, ""]))
+    fact = describe(path).variables["x"]
+    if cells == 5 and cell != "12.0":  # one text of many
+        assert (fact.decimals, fact.style) == (decimals, style)
+    else:
+        assert (fact.decimals, fact.style) == (len(usual.partition(".")[2]), {})
+
+
 @pytest.mark.parametrize("scale", [0.001, 1, 1000])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_range_keeps_the_sign_of_its_values(scale: float, sign: int) -> None:
