@@ -27,7 +27,7 @@ from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, Labelling, Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.relations import Relation
+from synthesizer.data.relations import Relation, rows_off
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import finite_number, format_numbers, rounded, single_value
@@ -124,6 +124,9 @@ def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> S
     if config.relations == "none" or not (is_plain or (panel_keys and not panel_keys.wide)):
         return ()
     declared = {n for n, one in config.variables.items() if one.derived or one.follows}
+    for one in config.variables.values():  # no relation the other way round
+        declared |= {one.follows or ""}
+        declared |= Expression.parse(one.derived).names if one.derived else set()
     free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
     return relations_of(table, arrangement, panel_keys, drawn={*declared, *free})[0]
 
@@ -168,11 +171,15 @@ def describe_table(
         facts["column"] = columns[column.name]
         variables[column.name] = VariableFacts.model_validate(facts)
     public = [r for r in relations if r.names <= {*table.names} and _is_public(r, variables)]
-    for one in public:
+    for one in map(partial(_whole, table=table, variables=variables), public):
         facts_of = variables[one.name]
         if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
             variables[one.name] = _related(facts_of, one, table, owners)
-    rules = [{"if": r.text, "then": {r.name: r.value}} for r in public if r.key == "rules"]
+    rules = [
+        {"if": r.text, "then": {r.name: r.value}}
+        for r in public
+        if r.key == "rules" and not any(variables[n].follows == r.name for n in r.names)
+    ]
     forbid = [r.text for r in public if r.key == "forbid"]
     shape = _shape(table, arrangement, config)
     how = shape.pop("from_data", {}) | {"rows": "rounded", "file": "as read", "column": "as read"}
@@ -409,17 +416,27 @@ def _related(
     return facts.model_copy(update=update)
 
 
+def _whole(relation: Relation, table: Table, variables: Mapping[str, VariableFacts]) -> Relation:
+    """Return a relation of codes the other way round if only then it has missing cells, too."""
+    name, code = relation.text, relation.name
+    if relation.key != "follows" or variables[name].derived or variables[name].follows:
+        return relation
+    is_whole = table[name].is_observed.all() or rows_off(table[code], table[name]).any()
+    return relation if is_whole else replace(relation, name=name, text=code)
+
+
 def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, str]:
-    """Return the level of each code that many records, or persons, have."""
+    """Return the level or missing code of each code that many records, or persons, have.
+
+    Missing codes of the first variable may have several.
+    """
     if not (code.is_coded and label.is_coded):
         return {}
-    both = np.flatnonzero(code.is_observed & label.is_observed)
-    rows = np.stack([code.data[both], label.data[both], both if owners is None else owners[both]])
+    rows = np.stack([code.data, label.data, np.arange(len(code)) if owners is None else owners])
     pairs, counts = np.unique(np.unique(rows, axis=1)[:2], axis=1, return_counts=True)
-    return {
-        code.variable.levels[int(i)]: label.variable.levels[int(j)]
-        for i, j in pairs[:, counts >= MIN_HOLDERS].T
-    }
+    single = np.bincount(pairs[0])[pairs[0]] == 1
+    labels, others = code.variable.labels, label.variable.labels
+    return {labels[i]: others[j] for i, j in pairs[:, single & (counts >= MIN_HOLDERS)].T}
 
 
 def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:

@@ -81,6 +81,17 @@ def test_a_label_without_pairs_has_one_value_for_each_code() -> None:
     assert made["county"].equals(made_of(content, rows=1_000)["county"])
 
 
+def test_a_label_has_the_blanks_of_its_codes_or_some_at_random() -> None:
+    code = {"kind": "categorical", "levels": [str(k) for k in range(300)]}
+    label = {"kind": "categorical", "levels": ["a", "b"], "missing": [""], "follows": "code"}
+    random = Description(variables={"code": code, "label": label}).generate(rows=6000)
+    assert abs((random["label"] == "").mean() - 0.05) < 0.01
+    assert not random[random["label"] != ""].drop_duplicates()["code"].duplicated().any()
+    pairs = {str(k): "" if k % 4 == 0 else "ab"[k % 2] for k in range(300)}
+    made = Description(variables={"code": code, "label": label | {"pairs": pairs}}).generate()
+    assert (made["label"] == made["code"].map(pairs)).all()
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_frame_and_another_one_another(name: str) -> None:
     first, again, other = (made_of(ALL[name](), rows=60, seed=seed) for seed in (7, 7, 8))

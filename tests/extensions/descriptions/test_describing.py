@@ -193,6 +193,27 @@ def test_relations_of_all_rows_are_marked_and_kept() -> None:
     assert ((made["county"] == "South") == (made["town"] == "201")).all()
 
 
+def test_blanks_of_a_label_are_described_and_come_back(tmp_path: Path) -> None:
+    code, town = np.arange(630) % 9, np.arange(630) // 9 % 7
+    names = np.array(["", "ade", "bex", "cot", "dun", "", "eck", "fen", "gau"], dtype=object)
+    county = np.where(np.arange(630) % 5, np.where(town < 3, "north", "south"), "")
+    frame = pd.DataFrame({"code": code, "label": names[code], "town": town, "county": county})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    content = {"data": {"path": str(tmp_path / "x.csv")}, "output": {"directory": "out"}}
+    variables = {"code": {"kind": "categorical"}, "county": {"follows": "town"}}
+    described = describe(read_config(content | {"variables": variables}))
+    facts = described.variables
+    assert facts["label"].follows == "code"
+    assert dict(facts["label"].pairs) == {str(k): name for k, name in enumerate(names)}
+    assert facts["code"].follows is None  # of two variables one is drawn
+    assert facts["town"].follows is None
+    made = described.generate(rows=3000).astype(object).fillna("")
+    assert (made["label"] == names[made["code"].astype(int)]).all()
+    assert abs((made["county"] == "").mean() - 0.05) < 0.02
+    pairs = made.loc[made["county"] != "", ["town", "county"]].drop_duplicates()
+    assert not pairs["town"].duplicated().any()
+
+
 def test_every_fact_of_an_undeclared_variable_has_its_origin() -> None:
     exempt = {"from_data", "column", "label", "unit", "level_labels", "missing_share"}
     for facts in describe(people()).variables.values():
