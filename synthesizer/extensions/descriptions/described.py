@@ -55,6 +55,7 @@ from synthesizer.extensions.descriptions.description import (
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.careers.career import Career
 from synthesizer.models.careers.period_margins import PeriodMargins
+from synthesizer.plan.findings import note
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -130,6 +131,7 @@ def model_of(
     }
     notes = [WORDS["made_from_description"]]
     shown = {"confidential": WORDS["not_confidential"], "data": data, "notes": notes}
+    shown["differences"] = [WORDS["structure_alone"], note("results_meaningless")]
     return DescribedModel(**vars(model) | {"origin": {**model.origin, **shown}})
 
 
