@@ -70,14 +70,9 @@ FREE_TEXT: Final = (
     "text, all different: the output contains 1, 2, 3, ... in place of free text; if wrong, write "
     "drop: [NAME]"
 )
-NUMBERING: Final = (
-    "whole numbers, all different, without large gaps: an identifier, of which no value is "
-    "released; if wrong, write kind: numeric"
-)
-LONG_NUMBERS: Final = (
-    "whole numbers of one length of 8 or more digits, nearly all different: an identifier, of "
-    "which no value is released; if wrong, write kind: numeric"
-)
+_NO_AMOUNTS: Final = "an identifier, of which no value is released; if wrong, write kind: numeric"
+NUMBERING: Final = f"whole numbers, all different, without large gaps: {_NO_AMOUNTS}"
+LONG_NUMBERS: Final = f"long whole numbers of one length, nearly all different: {_NO_AMOUNTS}"
 
 MAX_LEVELS: Final = 100_000
 MAX_MISSING: Final = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -193,7 +193,7 @@ def _margin(raw: RawTable, chain: Drawable) -> Margin:
     values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
     total = float(values.sum())
     kind = "whole numbers" if numbers == COUNT else "numbers"
-    good = (values >= 0) & (values < np.inf) & ((numbers == SHARE) | (values % 1 == 0))
+    good = (values >= 0) & (values < np.inf) & ((numbers == SHARE) | (values == np.rint(values)))
     if not good.all():
         at = f"{where}: data rows {first_numbers(np.flatnonzero(~good))}"
         problems.append(f"{at}: {numbers} must be {kind} from 0; correct them, or write shares")
@@ -242,16 +242,16 @@ def _contradictions(margins: Sequence[Margin]) -> list[str]:
 
 def _excluded(made: Conditions) -> Iterator[str]:
     """Yield the rows of tables that the expression excludes, by its parts."""
-    used = ((one, dict.fromkeys(one.cells.names, one.shares > 0)) for one in made.margins)
     tables = [] if (one := made.given) is None else [(one.origin, one.table, one.filled)]
-    tables += [(margin.origin, margin.cells, rows) for margin, rows in used]
-    for part in () if made.where is None else made.where.parts:
-        for origin, table, filled in tables:
-            if part.names <= {*table.names}:
-                masks = (~part.condition(table), *(filled[name] for name in part.names))
-                off = np.flatnonzero(np.all(masks, axis=0))
-                if len(off):
-                    yield (
-                        f"where: '{part.text}' excludes {len(off):,} of {table.n_rows:,} rows of "
-                        f"{origin}: data rows {first_numbers(off)}; correct them, or the condition"
-                    )
+    for margin in made.margins:
+        rows = dict.fromkeys(margin.cells.names, margin.shares > 0)
+        tables.append((margin.origin, margin.cells, rows))
+    parts = () if made.where is None else made.where.parts
+    for part, (origin, table, filled) in product(parts, tables):
+        if part.names <= {*table.names}:
+            masks = (~part.condition(table), *(filled[name] for name in part.names))
+            if len(off := np.flatnonzero(np.all(masks, axis=0))):
+                yield (
+                    f"where: '{part.text}' excludes {len(off):,} of {table.n_rows:,} rows of "
+                    f"{origin}: data rows {first_numbers(off)}; correct them, or the condition"
+                )

@@ -27,7 +27,7 @@ from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, Labelling, Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.relations import Relation, rows_off
+from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.data.values import finite_number, format_numbers, rounded, single_value
@@ -171,7 +171,7 @@ def describe_table(
         facts["column"] = columns[column.name]
         variables[column.name] = VariableFacts.model_validate(facts)
     public = [r for r in relations if r.names <= {*table.names} and _is_public(r, variables)]
-    for one in map(partial(_whole, table=table, variables=variables), public):
+    for one in public:
         facts_of = variables[one.name]
         if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
             variables[one.name] = _related(facts_of, one, table, owners)
@@ -414,15 +414,6 @@ def _related(
     elif pairs := _pairs(table[one.text], table[one.name], owners):
         update["pairs"], how["pairs"] = pairs, f"of at least {MIN_HOLDERS} records"
     return facts.model_copy(update=update)
-
-
-def _whole(relation: Relation, table: Table, variables: Mapping[str, VariableFacts]) -> Relation:
-    """Return a relation of codes the other way round if only then it has missing cells, too."""
-    name, code = relation.text, relation.name
-    if relation.key != "follows" or variables[name].derived or variables[name].follows:
-        return relation
-    is_whole = table[name].is_observed.all() or rows_off(table[code], table[name]).any()
-    return relation if is_whole else replace(relation, name=name, text=code)
 
 
 def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, str]:

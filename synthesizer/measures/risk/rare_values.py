@@ -221,8 +221,8 @@ class RareValuesSeen:
     def _rare_codes(self, column: Column) -> int:
         """Return the number of missing codes of few holders that occur in the datasets."""
         name, states = column.name, column.missing_state()
-        codes = [code for code in reason_codes(column.variable) if code in self._codes[name]]
-        numbers = [column.variable.missing.index(code) + 1 for code in codes]
+        shown, codes = {*reason_codes(column.variable)} & self._codes[name], column.variable.missing
+        numbers = (k for k, code in enumerate(codes, 1) if code in shown)
         return sum(0 < self._holders(states == k) < MIN_HOLDERS for k in numbers)
 
     def _holders(self, holds: BoolArray) -> int:
