@@ -133,7 +133,7 @@ CEILINGS = {
     "config": 1010,
     "plan": 4023,
     "jobs": 3123,
-    "cli": 1724,
+    "cli": 1728,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.descriptions": 1163,
