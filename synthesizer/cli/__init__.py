@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from types import FrameType
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -25,6 +26,7 @@ def main() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forked)
     _spare_threads()
+    warnings.formatwarning = lambda message, *_, **__: f"note: {message}\n"
     for stream in (sys.stdout, sys.stderr):  # the terminal may not support all letters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.decision import Advised
-    from synthesizer.report.record import Record
+    from synthesizer.report.record import Manifest, Record
 
 MAX_ZERO_ROWS = 10
 """Rows of a table of structural zeros."""
@@ -61,8 +61,8 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     from synthesizer.report.decision import NO_RERUN
 
     manifest, ending = result.manifest, Ending(every=every, later=later)
-    if not (every or result.checks.figures or result.checks.failed):
-        _show_unchecked(result)
+    if not (result.checks.figures or result.checks.failed):
+        _show_unchecked(result, every=every)
         return
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
@@ -74,8 +74,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
         more = f" and {len(failed) - _MAX_FAILED} more" if len(failed) > _MAX_FAILED else ""
         ending.say(f"could not be computed: {', '.join(failed[:_MAX_FAILED])}{more}")
     if every:
-        counts = Counter(step.model for step in manifest.chain)
-        ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+        ending.say(_models(manifest))
     _add_extensions(ending, result.record)
     if every:
         ending.add(lambda _: show_checks(result.checks))
@@ -107,17 +106,25 @@ def _add_block(ending: Ending, name: str, block: DataTable | Words | Note) -> No
         ending.say(f"{name}: {with_hyphens(block.text)}", rank=_RANK_EXTENSIONS, kind="note")
 
 
-def _show_unchecked(result: RunResult) -> None:
+def _models(manifest: Manifest) -> str:
+    counts = Counter(step.model for step in manifest.chain)
+    return "models: " + ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _show_unchecked(result: RunResult, *, every: bool) -> None:
     """Print the files of a run without checks, after important notes and those of extensions."""
-    for note in filter(_is_important, result.manifest.notes):
+    for note in (note for note in result.manifest.notes if every or _is_important(note)):
         say(f"note: {note}")
     for text in _on_broken_rules(result.manifest.notes):
         say(text)
     ending = Ending(every=True)
     _add_extensions(ending, result.record)
     ending.show("")
+    if every:
+        say(_models(result.manifest))
     names = ", ".join(_first_to_last([path.name for path in result.datasets]))
-    say(f"wrote {names} to {result.directory}. No check ran, so there is no verdict (more: --all)")
+    more = "" if every else " (more: --all)"
+    say(f"wrote {names} to {result.directory}. No check ran, so there is no verdict{more}")
 
 
 def _is_important(note: str) -> bool:

@@ -340,7 +340,7 @@ class VariableConfig(Part):
     decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
     date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
     public: bool = Field(
-        False, description="true: its levels are a public code list, so rare levels are not grouped"
+        False, description="true: its levels and missing codes are a public list, so rare ones stay"
     )
     method: Method | None = Field(None, description="model, or '~ expression' to compute it")
     derived: str | None = Field(None, description="expression by which it is computed")
@@ -540,6 +540,8 @@ def _not_version_1(value: object) -> object:
 
 FULL: Final = "full"
 MARGINS: Final = "margins"
+LOW_FIDELITY: Final = {"profile": "low-fidelity-uk", "purpose": "code"}
+"""Keys of limits for files whose analyses have no meaning."""
 
 
 def _known_fidelity(value: str) -> str:
@@ -556,11 +558,10 @@ def _of_fidelity(content: Mapping[str, Any]) -> dict[str, Any]:
     fidelity, limits = content.get("fidelity"), content.get("limits") or {}
     if fidelity not in (MARGINS, *fidelities()):
         return dict(content)
-    terms = {"profile": "low-fidelity-uk", "purpose": "code"}
     if isinstance(limits, LimitConfig):
         limits = {key: getattr(limits, key) for key in limits.model_fields_set}
     if isinstance(limits, Mapping):
-        limits = {**terms, **limits}
+        limits = {**LOW_FIDELITY, **limits}
     implied = {"default_method": "sample", "relations": "none", "rare": {"to": NEAREST}}
     sections: dict[str, Any] = {key: {} for value, key in fidelities().items() if value == fidelity}
     return {**implied, **sections, **content, "limits": limits}

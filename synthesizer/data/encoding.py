@@ -19,7 +19,7 @@ import pyarrow as pa
 from synthesizer.data.after import blank_code, holders, with_blank
 from synthesizer.data.errors import DataError, Problems, listed, plural
 from synthesizer.data.guessing import LARGE, Declaration, Inferred, infer
-from synthesizer.data.missing_codes import LETTER, NUMBER_CODES
+from synthesizer.data.missing_codes import reason_codes
 from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import (
@@ -259,7 +259,7 @@ class RareLevels:
     """
 
     min_count: int = RARE
-    """Fewest persons of a level."""
+    """Fewest persons of a level or missing code; 0: all are kept."""
     to: str = "other"
     """Name of the joint level, ``missing``, or ``nearest``."""
     scope: Literal["all", "text", "many"] = "all"
@@ -275,15 +275,17 @@ class RareLevels:
     numbers: Collection[str] = ()
     """Columns of numbers: rare levels are blanked, unless ``to`` is a number."""
 
-    def parts(self, table: Table) -> Iterator[tuple[str, list[Column]]]:
-        """Yield coded variables without a public code list, and their columns."""
+    def parts(
+        self, table: Table, kinds: Collection[Kind] = (Kind.CATEGORICAL, Kind.ORDERED)
+    ) -> Iterator[tuple[str, list[Column]]]:
+        """Yield variables of some kinds without a public code list, and their columns."""
         cells = {cell for names in self.columns.values() for cell in names}
         single = {name: (name,) for name in table.names if name not in cells}
         for name, members in {**self.columns, **single}.items():
             parts = [table[cell] for cell in members if cell in table]
             if name in self.public or not parts:
                 continue
-            if {part.variable.kind for part in parts} <= {Kind.CATEGORICAL, Kind.ORDERED}:
+            if {part.variable.kind for part in parts} <= {*kinds}:
                 yield name, parts
 
     def owners(self, table: Table) -> IntArray:
@@ -345,7 +347,7 @@ class RareLevels:
             numbers = [finite_number(level) for level in counts]
             are_numbers = None not in numbers
             is_left = self.scope == "many" or (self.scope == "text" and are_codes(counts))
-            if is_left and not is_many:
+            if not self.min_count or (is_left and not is_many):
                 continue
             least = max(self.min_count, RARE) if is_many else self.min_count
             rare = [x for x, n in counts.items() if 0 < n < least and x not in self.fixed]
@@ -450,45 +452,45 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Collection[str])
     return len(np.unique(owners[has]))
 
 
-def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
-    """Return a table without words of few persons among numbers or dates, and notes.
+def without_rare_codes(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
+    """Return a table without missing codes of few persons, and notes.
 
-    Such a missing code may be a person's text. Codes that programs write stay.
+    Such a code becomes a more frequent one of its variable, if possible one that gives no reason;
+    else it becomes blank. The code itself may be a person's text, or a reason that few have.
     """
     owners, changed, notes = rare.owners(table), [], []
-    for column in table.columns:
-        variable = column.variable
-        if variable.is_coded or variable.kind is Kind.ID or column.name in rare.public:
-            continue
-        state = column.missing_state()
-        words = [
-            k
-            for k, code in enumerate(variable.missing, 1)
-            if code not in {*NUMBER_CODES, *rare.fixed} and not LETTER.fullmatch(code)
-            if finite_number(code) is None
-            if 0 < len(np.unique(owners[state == k])) < RARE
-        ]
-        if words:
-            changed.append(_wordless(column, words))
+    for name, parts in rare.parts(table, {*Kind} - {Kind.ID}):
+        persons: dict[str, list[IntArray]] = {}
+        for part in parts:
+            for k, code in enumerate(part.variable.missing, 1):
+                persons.setdefault(code, []).append(owners[part.missing_state() == k])
+        counts = {code: len(np.unique(np.concatenate(rows))) for code, rows in persons.items()}
+        reasons = {code for part in parts for code in reason_codes(part.variable)} - {*rare.fixed}
+        few = {code for code in reasons if 0 < counts[code] < rare.min_count}
+        if few:
+            many = [code for code, n in counts.items() if n >= rare.min_count and code not in few]
+            to = min(many, key=lambda code: (code in reasons, -counts[code]), default=None)
+            changed += [_without_codes(part, few, to) for part in parts]
             notes.append(
-                f"rare: {plural(len(words), 'text')} among the values of {column.name!r} of fewer "
-                f"than {RARE} became empty"
+                f"rare: {plural(len(few), 'missing code')} of {name!r} of fewer than "
+                f"{rare.min_count} became {MISSING if to is None else repr(to)}"
             )
     return table.with_columns(changed), notes
 
 
-def _wordless(column: Column, words: Sequence[int]) -> Column:
-    """Return a column with some missing codes, by states, replaced by the blank one."""
-    old = with_blank(column.variable)
-    gone = {old.missing[state - 1] for state in words}
-    remaining = tuple(code for code in old.missing if code not in gone)
-    blank = remaining.index(blank_code(old) or "") + 1
-    states = [0, *(blank if code in gone else remaining.index(code) + 1 for code in old.missing)]
-    return Column(
-        replace(old, missing=remaining),
-        column.data,
-        np.array(states, np.int8)[column.missing_state()],
-    )
+def _without_codes(column: Column, few: Collection[str], to: str | None) -> Column:
+    """Return a column with some missing codes replaced by another one; None: the blank one."""
+    old = column.variable
+    new = old if to in old.missing else with_blank(old)
+    to = to if to in old.missing else blank_code(new) or ""
+    variable = replace(new, missing=tuple(code for code in new.missing if code not in few))
+    position = {code: k for k, code in enumerate(variable.missing, 1)}
+    states = [0, *(position[to if code in few else code] for code in old.missing)]
+    state = np.array(states, np.int8)[column.missing_state()]
+    if not old.is_coded:
+        return Column(variable, column.data, state)
+    last = len(variable.levels) - 1
+    return Column(variable, np.where(state > 0, last + state, column.data).astype(np.int32))
 
 
 def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:

@@ -70,10 +70,9 @@ FREE_TEXT: Final = (
     "text, all different: the output contains 1, 2, 3, ... in place of free text; if wrong, write "
     "drop: [NAME]"
 )
-NUMBERING: Final = (
-    "whole numbers, all different, without large gaps: an identifier, of which no value is "
-    "released; if wrong, write kind: numeric"
-)
+_NO_AMOUNTS: Final = "an identifier, of which no value is released; if wrong, write kind: numeric"
+NUMBERING: Final = f"whole numbers, all different, without large gaps: {_NO_AMOUNTS}"
+LONG_NUMBERS: Final = f"long whole numbers of one length, nearly all different: {_NO_AMOUNTS}"
 
 MAX_LEVELS: Final = 100_000
 MAX_MISSING: Final = 100
@@ -88,6 +87,8 @@ MIN_SHARE_DISTINCT_OF_ID: Final = 0.5
 """Least share of distinct values where only the name suggests an identifier."""
 SHARE_DISTINCT_OF_LARGE_ID: Final = 0.8
 """Share of distinct values from which large whole numbers look like an identifier."""
+MIN_SHARE_DISTINCT_OF_LONG_ID: Final = 0.95
+"""Least share of distinct values of long numbers that are identifiers."""
 LARGE: Final = 1000
 MANY_LEVELS: Final = 100
 """Texts with more distinct values, and more than half the rows, are no categories."""
@@ -478,9 +479,18 @@ def _guess_number(column: _RawColumn) -> tuple[Kind, str]:
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
     if texts.format != PLAIN:
         return Kind.NUMERIC, f"{texts.format.description}{_format_doubt(texts.format)}"
+    if column.share_distinct >= MIN_SHARE_DISTINCT_OF_LONG_ID and _are_long(numbers):
+        return Kind.ID, LONG_NUMBERS
     if column.share_distinct > SHARE_DISTINCT_OF_LARGE_ID and np.abs(numbers).max() >= LARGE:
         return Kind.NUMERIC, "whole numbers, nearly all distinct: amounts; if wrong, write kind: id"
     return Kind.NUMERIC, "whole numbers"
+
+
+def _are_long(numbers: FloatArray) -> bool:
+    """Whether whole numbers have one length of at least 8 digits, and are not rounded."""
+    low, high = int(numbers.min()), int(numbers.max())
+    is_long = low >= 10**7 and len(str(low)) == len(str(high)) and high < MAX_EXACT
+    return bool(is_long and np.gcd.reduce(numbers.astype(np.int64)) == 1)
 
 
 def _format_doubt(form: NumberFormat) -> str:

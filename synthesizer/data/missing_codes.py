@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import listed
 from synthesizer.data.sources import Texts
-from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
+from synthesizer.data.table import BoolArray, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import is_number, parse
 
 TEXT_CODES: Final = (
@@ -139,6 +139,12 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
         is_scale = np.array_equal(scale, -scale[::-1])
         sentinels[where[number][numbers < (LEAST_OF_SCALE if is_scale else 0)]] = True
     return sentinels
+
+
+def reason_codes(variable: Variable) -> list[str]:
+    """Return the missing codes that give a reason or are a person's text, unlike a blank."""
+    blank = {*NUMBER_CODES, variable.storage.get("null")}
+    return [code for code in variable.missing if code not in blank]
 
 
 def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:

@@ -541,16 +541,19 @@ def has_code(column: Column, joined: str) -> BoolArray:
 def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
     """Yield each variable with the code that determines it, the one with the fewest levels.
 
-    Numbers come after codes, and equivalent codes in the order of the length of their levels.
+    Numbers come after codes, and equivalent codes in the order of the length of their levels. Of
+    equivalent codes those without missing cells come first.
     """
     serial = numberings(table)
     codes = [c for c in table.columns if c.name not in serial and _may_be_code(c)]
     others = [column for column in table.columns if column.variable.kind is not Kind.ID]
     followers = _followers(codes, others, joined)
 
-    def rank(name: str) -> tuple[bool, int, float, int]:
-        size = float(np.mean([len(label) for label in table[name].variable.labels or [""]]))
-        return not table[name].is_coded, _count(table[name]), size, table.names.index(name)
+    def rank(name: str) -> tuple[bool, bool, int, float, int]:
+        column, at = table[name], table.names.index(name)
+        size = float(np.mean([len(label) for label in column.variable.labels or [""]]))
+        gaps = not column.is_observed.all()
+        return gaps, not column.is_coded, _count(column), size, at
 
     ranks = {name: rank(name) for name in followers}
     for name in table.names:
@@ -558,7 +561,7 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
         above = [code for code in followers if name in followers[code] and code not in same]
         above += [code for code in same if ranks[code] < ranks[name]]
         if above:
-            yield name, min(above, key=lambda code: ranks[code])
+            yield name, min(above, key=lambda code: ranks[code][1:])
 
 
 def _may_be_code(column: Column) -> bool:

@@ -105,7 +105,8 @@ def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, 
             values, numbers, decimals, style
         ):
             return decimals, style
-    return decimals, "point" if matches(values, r"\.0$").any() else "plain"
+    with_point, whole = matches(values, r"\.0$"), matches(values, r"^-?\d+(\.0)?$")
+    return decimals, "point" if 2 * with_point.sum() > whole.sum() else "plain"
 
 
 def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, style: str) -> bool:

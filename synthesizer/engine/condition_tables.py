@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -15,6 +15,7 @@ from synthesizer.data.after import After
 from synthesizer.data.encoding import encode_filled
 from synthesizer.data.errors import ConfigError, DataError, Problems, did_you_mean, listed
 from synthesizer.data.expressions import Expression
+from synthesizer.data.panel.panel_table import first_numbers
 from synthesizer.data.sources import RawTable, from_frame, read_path
 from synthesizer.data.table import BoolArray, Column, Kind, Schema, Table
 from synthesizer.engine.candidate_choice import Margin
@@ -123,7 +124,7 @@ def read_conditions(
         with problems.gathered("margins"):
             tables.append(_margin(_raw(table, f"frame {number}"), chain))
     made = replace(made, margins=tuple(tables))
-    problems += _contradictions(made.margins)
+    problems += [*_contradictions(made.margins), *_excluded(made)]
     if raked := sorted(made.names & chain.changed):
         problems.append(
             f"conditions: {listed(raked)} depends on weights that are raked after the draws; "
@@ -182,14 +183,22 @@ def _margin(raw: RawTable, chain: Drawable) -> Margin:
         raise DataError(problems)
     if not all(mask.all() for mask in filled.values()):
         problems.append(f"{where}: a cell of a variable is empty; fill it")
-    elif not problems and combinations_of(table).max() + 1 < table.n_rows:
-        problems.append(f"{where}: a combination is there twice; keep one row of it")
+    elif not problems:
+        again = np.delete(np.arange(raw.n_rows), np.unique(combinations_of(table), True)[1])
+        if len(again):
+            at = f"{where}: data rows {first_numbers(again)}"
+            problems.append(f"{at}: an earlier row has the same values; keep one of them")
     numbers = COUNT if COUNT in raw.names else SHARE
     column = raw.arrow.column(raw.names.index(numbers)).to_pandas()
     values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
     total = float(values.sum())
-    if not (values >= 0).all() or not 0 < total < np.inf:
-        problems.append(f"{where}: {numbers} must be numbers from 0, some above 0")
+    kind = "whole numbers" if numbers == COUNT else "numbers"
+    good = (values >= 0) & (values < np.inf) & ((numbers == SHARE) | (values == np.rint(values)))
+    if not good.all():
+        at = f"{where}: data rows {first_numbers(np.flatnonzero(~good))}"
+        problems.append(f"{at}: {numbers} must be {kind} from 0; correct them, or write shares")
+    elif total == 0:
+        problems.append(f"{where}: every {numbers} is 0; write a number above 0")
     elif numbers == SHARE and abs(total - 1) > MAX_OFF_SHARE:
         problems.append(f"{where}: shares sum to {total:g}, not to 1; correct them")
     problems.settle(DataError)
@@ -229,3 +238,20 @@ def _contradictions(margins: Sequence[Margin]) -> list[str]:
                 f"all rows in {listed(common)}; make these sums equal"
             )
     return problems
+
+
+def _excluded(made: Conditions) -> Iterator[str]:
+    """Yield the rows of tables that the expression excludes, by its parts."""
+    tables = [] if (one := made.given) is None else [(one.origin, one.table, one.filled)]
+    for margin in made.margins:
+        rows = dict.fromkeys(margin.cells.names, margin.shares > 0)
+        tables.append((margin.origin, margin.cells, rows))
+    parts = () if made.where is None else made.where.parts
+    for part, (origin, table, filled) in product(parts, tables):
+        if part.names <= {*table.names}:
+            masks = (~part.condition(table), *(filled[name] for name in part.names))
+            if len(off := np.flatnonzero(np.all(masks, axis=0))):
+                yield (
+                    f"where: '{part.text}' excludes {len(off):,} of {table.n_rows:,} rows of "
+                    f"{origin}: data rows {first_numbers(off)}; correct them, or the condition"
+                )

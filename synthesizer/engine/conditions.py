@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Self
 
 import numpy as np
@@ -53,8 +53,8 @@ MAX_PER_ROW, MIN_MOST, MAX_MOST, MAX_TRIED = 2_000, 204_800, 1_000_000, 5_000_00
 """Most candidates of a combination: 2,000 a row, between two limits; and most in all."""
 MAX_CELL_ROWS = 4_000
 """Rows of a combination that are chosen together; more rows are divided."""
-USUAL_ROWS = 1_000
-"""Records whose numbers are compared with given ones."""
+USUAL_ROWS, N_OTHERS = 1_000, 10_000
+"""Records whose numbers are compared with given ones; records that explain a refusal."""
 MAX_GROWTH = 50.0
 """Largest factor from one round to the next."""
 BLOCK_CANDIDATES = 50_000
@@ -177,6 +177,9 @@ class ConditionedChain(FittedChain):
         self.counted.clear()
         self._warn_of_far_numbers(request.seed)
         rows, n_jobs = request.rows or self.n_units, request.n_jobs
+        if self.conditions.margins and (total := self.conditions.n_rows) not in (None, rows):
+            words = f"margins: counts sum to {total:,}, but {rows:,} rows are wanted; multiplied"
+            warnings.warn(f"{words} by {rows / (total or 1):.3g}", stacklevel=2)
         for d in range(request.first, request.first + request.m):
             seed = request.seed.child("conditions", d)
             prefix, counts = _Drawing(self, self.steps_of(d), seed, n_jobs).prefix(rows)
@@ -354,28 +357,22 @@ class _Pattern:
     ) -> str:
         """Return the problem of combinations with too few effective candidates."""
         where, names = self.drawing.chain.conditions.where, self.table.names
-        shown = f"{effective.min():,.0f} of {sizes.max():,} candidates"
-        if not names:
-            text, never = ("margins", "") if where is None else (where.text, self._never(where))
-            return (
-                f"where: {shown} satisfy '{text}', and {counts.sum():,} records are wanted{never}; "
-                "relax it"
-            )
+        shown = f"{effective.min():,.0f} of {sizes.max():,} records that the model drew"
         one, least = self.table.take(first[:1]), max(MIN_EFFECTIVE, counts.max() // MAX_REPEATS)
-        compared = _Swarm.of(self, one, np.array([MIN_CANDIDATES]), self.seed).compared
-        remedy = f"no likelihood: {listed(sorted(compared))}; use cart with leaf_regression, or "
+        free = replace(self, stops=[replace(stop, parts=[]) for stop in self.stops])
+        others = _Swarm.of(free, one, np.array([N_OTHERS]), self.seed)
+        some, parts = others.table.unit_table, () if where is None else where.parts
+        held = [f"{part.condition(some).sum():,} satisfy '{part.text}'" for part in parts]
+        alone = f" (of {len(others.cell):,} others, {listed(held)})" if held else ""
+        if not names:
+            wanted = f"{counts.sum():,} records are wanted"
+            return f"where: {shown} satisfy the condition, and {wanted}{alone}; relax it"
+        drawn = f"no likelihood: {listed(sorted(others.compared))}; use cart with leaf_regression, "
         return (
             f"given: data rows {first_numbers(np.unique(self.rows[first]))} ({listed(names)}): "
-            f"{shown} count for their values, and {least:,} are needed; "
-            f"{remedy if compared else ''}put these variables earlier in visit_sequence"
+            f"{shown} count for their values, and {least:,} are needed{alone}; correct them, "
+            f"{drawn if others.compared else ''}or put these variables earlier in visit_sequence"
         )
-
-    def _never(self, where: Expression) -> str:
-        """Return the parts of an expression that no candidate satisfies, in words."""
-        start = self.drawing.chain.frame.started(100 * MIN_CANDIDATES)
-        some = _drawn(self.drawing, 0, self.end, start, self.seed).unit_table
-        never = [f"'{part.text}'" for part in where.parts if not part.condition(some).any()]
-        return f"; of {some.n_rows:,} others none satisfies {listed(never)}" if never else ""
 
 
 def _chosen(

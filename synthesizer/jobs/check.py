@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import DataConfig
+from synthesizer.config.keys import LOW_FIDELITY, DataConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
@@ -384,9 +384,11 @@ def check_files(
     """
     faults, has_control = Problems(problems), control is not None
     made = faults.attempt(_synthesis_of, synthetic)
-    origin = str(original)
+    origin, overrides = str(original), overrides or {}
+    if config is None and any(one.differences for one in map(maker_of, synthetic) if one):
+        overrides = {**overrides, "limits": {**LOW_FIDELITY, **overrides.get("limits", {})}}
     common: dict[str, Any] = {"has_control": has_control, "made": made}
-    plan, dropped = _plan(config, overrides or {}, only, origin, faults, **common)
+    plan, dropped = _plan(config, overrides, only, origin, faults, **common)
     others = [control, *plan.config.data.beside]
     others += [Path(config)] if isinstance(config, str | Path) else []
     read = [original, *synthetic, *filter(None, others)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from synthesizer.data.sources import RawTable, Texts, from_frame
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.data.writing import as_text, to_frame
+from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Progress
 from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
 from synthesizer.measures.figure import plain
-from synthesizer.plan.gaps import plan_gaps
+from synthesizer.plan.gaps import plan_gaps, usage_notes
 from synthesizer.plan.inputs import declarations, declared_for, read_raw, readable
 from synthesizer.plan.plan import make_plan, plain_config
 from synthesizer.plan.seeds import replay_notes
@@ -90,7 +91,7 @@ def complete(frame: pd.DataFrame, m: int = 5, *, cells: Cells = None, **keys: An
     """
     config, raw = read_chain_config({**keys, **_ASIDE, "m": m}), from_frame(frame)
     filling = _Filling(raw, config, declarations(config, raw.names), cells)
-    return filling.result([filling.frame(made, frame) for made in filling.tables()])
+    return filling.result([filling.frame(made, frame) for made in filling.tables()], keys)
 
 
 @public
@@ -149,6 +150,8 @@ def complete_file(
     config = sound_config(source, {**(overrides or {}), **fixed}, problems)
     if problems or config is None:
         raise ConfigError(problems)
+    content = source if isinstance(source, Mapping) else read_yaml(Path(source))
+    keys = {*content, *(overrides or {})}
     with phases.phase("read"):
         raw = read_raw(config.data)
         declared = declared_for(config.data, raw, declarations(config, raw.names))
@@ -160,7 +163,7 @@ def complete_file(
                 write_dataset(table, work, d, m, raw.layout, form, stem="completed")
                 for d, table in enumerate(tables, 1)
             ]
-        result = filling.result([directory / name for name in names])
+        result = filling.result([directory / name for name in names], keys)
         entries = [plain(file_entry(work / name)) for name in names]
         write_json(work / "manifest.json", filling.manifest(result, entries))
     return result
@@ -200,16 +203,19 @@ class _Filling:
         filled = to_frame(made.select(self.gaps.fill), self.data.layout)
         return frame.assign(**{name: filled[name].array for name in self.gaps.fill})
 
-    def result(self, datasets: Sequence[Any]) -> Completed:
-        """Return the result, with the notes of the plan but that on the random key."""
-        gaps, keys = self.gaps, replay_notes(self.plan.seed)
-        notes = [text for text in (*self.data.notes, *self.plan.notes) if text not in keys]
+    def result(self, datasets: Sequence[Any], keys: Collection[str]) -> Completed:
+        """Return the result, with the notes of the plan but that on the random key.
+
+        Keys of the user without effect, and repeated numbers of persons, are noted.
+        """
+        gaps, of_key = self.gaps, replay_notes(self.plan.seed)
+        notes = [text for text in (*self.data.notes, *self.plan.notes) if text not in of_key]
         return Completed(
             datasets=tuple(datasets),
             filled={name: int(cells.sum()) for name, cells in gaps.fill.items()},
             skipped=gaps.skipped,
             rows=self.raw.n_rows,
-            notes=(*notes, *gaps.notes),
+            notes=(*notes, *gaps.notes, *usage_notes(self.plan, keys)),
         )
 
     def manifest(self, result: Completed, files: Sequence[Any]) -> dict[str, Any]:

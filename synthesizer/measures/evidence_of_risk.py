@@ -328,7 +328,7 @@ def of_all_rare(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     if key == "rare_codes":
         n = sum(row.levels for row in rare.variables)
         sentence = f"{n:,} levels or codes of fewer than {rare.fewer_than} {{records}} are in the "
-        sentence += "datasets (limit 0). Group them with rare."
+        sentence += f"datasets (limit 0).{' Group them with rare.' * (n > 0)}"
     else:
         n = sum(row.rare_extremes for row in rare.variables)
         sentence = f"{n:,} smallest or largest numbers equal those of the original (limit 0)."

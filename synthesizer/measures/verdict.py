@@ -242,8 +242,11 @@ def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> Verdi
 def _not_measured(absent: Sequence[Evidence]) -> Iterator[str]:
     """Yield sentences on the tests that were not made, and how to turn them on."""
     if absent:
-        remedies = dict.fromkeys(e.check for e in absent)
-        yield f"Not measured: {', '.join(e.test for e in absent)}. Turn on {', '.join(remedies)}."
+        tests, remedies = (
+            dict.fromkeys(e.test for e in absent),
+            dict.fromkeys(e.check for e in absent),
+        )
+        yield f"Not measured: {', '.join(tests)}. Turn on {', '.join(remedies)}."
     if any(e.key in HALVES for e in absent):
         yield "Checks of files need --control FILE: holdout {records} to which no model was fitted."
 
@@ -443,7 +446,7 @@ def _of_limit(
 def _of_structure(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     """Return the test that variables, kinds and missing codes equal the original's."""
     if results.utility is None:
-        return [missing(key, "structure", "checks of utility")]
+        return [missing(key, "structure", "checks.two_way")]
     faults = [*(e.sentence for e in of_columns(results)), *results.unlike]
     words = "The datasets have the variables of the original, of the same kinds."
     sentence = " ".join(faults) or words

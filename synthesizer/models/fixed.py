@@ -216,24 +216,31 @@ class FittedFollows(FittedNeighbourhoods):
     """Codes with a single value, rising."""
     values: Column
     """Value of each of these codes."""
+    has_gaps: BoolArray
+    """Which of these codes have missing cells, too, shape (codes,)."""
     others: FittedModel
-    """Model of records with other codes."""
+    """Model of records with other codes, and of those with gaps."""
 
     def __post_init__(self) -> None:
-        if len(self.known) != len(self.values) or (np.diff(self.known) <= 0).any():
+        sizes = {len(self.known), len(self.values), len(self.has_gaps)}
+        if len(sizes) > 1 or (np.diff(self.known) <= 0).any():
             raise ValueError("every code needs a value")
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Return the value of each record's code; draw it if the code has several."""
+        """Return the value of each record's code; draw it if the code has several.
+
+        If the code has gaps, only whether the value is missing is drawn.
+        """
         index = self.codes.positions(predictors, self.known)
-        rows = np.flatnonzero(index < 0)
-        if len(rows) == len(index):
+        rows = np.flatnonzero(np.append(self.has_gaps, True)[index])
+        if len(self.known) == 0:
             return self.others.sample_wider(predictors, steps=steps, rng=rng)
         column = self.values.take(np.maximum(index, 0))
         if not len(rows):
             return column
         drawn = self.others.sample_wider(predictors.take(rows), steps=steps, rng=rng)
-        return column.replaced(rows, drawn)
+        is_drawn = (index[rows] < 0) | ~drawn.is_observed
+        return column.replaced(rows[is_drawn], drawn.take(is_drawn))
 
 
 MIN_OTHERS = 50
@@ -245,7 +252,8 @@ class Follows(ConditionalModel):
     """Look up the value that belongs to a code, such as its label or its group.
 
     If the records of a code have several values, the base model draws them; it learns from these
-    records. A number is looked up only if at least ``min_holders`` records have the code.
+    records. If they have one value and missing cells, the base model draws which are missing. A
+    number is looked up only if at least ``min_holders`` records have the code.
 
     Parameters
     ----------
@@ -279,15 +287,19 @@ class Follows(ConditionalModel):
         self.require(predictors)
         codes = Combinations.of(predictors, [self.of])
         numbers = codes.numbers(predictors)
-        known, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-        several = np.isin(known, numbers[rows_off(predictors[self.of], target)])
+        order = np.argsort(~target.is_observed, kind="stable")  # observed values first
+        known, first, counts = np.unique(numbers[order], return_index=True, return_counts=True)
+        first, code, seen = order[first], predictors[self.of], np.flatnonzero(target.is_observed)
+        differs = np.isin(known, numbers[rows_off(code, target)])
+        several = np.isin(known, numbers[seen][rows_off(code.take(seen), target.take(seen))])
         few = counts < min_holders_of(self.base) if not target.is_coded else np.zeros_like(several)
         is_known = ~(several | few)
-        rest = np.flatnonzero(~np.isin(numbers, known[is_known]))
+        rest = np.flatnonzero(~np.isin(numbers, known[is_known & ~differs]))
         if 0 < len(rest) < MIN_OTHERS and not target.is_coded:  # no model of a few persons
             rest = np.arange(len(target))
         if len(rest):
             others = self.base.fit(predictors.take(rest), target.take(rest), rng=rng)
         else:
             others = Sample().fit(predictors, target, rng=rng)
-        return FittedFollows(codes, known[is_known], target.take(first[is_known]), others)
+        values, has_gaps = target.take(first[is_known]), differs[is_known]
+        return FittedFollows(codes, known[is_known], values, has_gaps, others)

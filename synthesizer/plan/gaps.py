@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthesizer.config.keys import FULL, ChainConfig, VariableConfig
+from synthesizer.data.code_lists import is_numbering
 from synthesizer.data.derivations import needed
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import guessed_codes
 from synthesizer.data.relations import Relation, find_relations, skips
+from synthesizer.data.roles import REPEATS
 from synthesizer.data.table import BoolArray, Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.data.writing import as_text
@@ -29,6 +31,8 @@ Cells = Mapping[str, Sequence[str | float]] | Sequence[str | float]
 """Missing codes to fill: by variable, or of all variables."""
 _UNUSED = ("conditions", "fidelity", "keep", "panel", "rows", "strata", "survival")
 """Keys of a synthesis that imputation refuses."""
+_IGNORED = ("after", "checks", "limits", "proper", "random_key", "rare")
+"""Keys of a synthesis without effect on imputation."""
 MIN_OBSERVED = 10
 """Fewest observed values of a variable that is filled."""
 MUCH_BLANK = 0.2
@@ -91,6 +95,18 @@ def plan_gaps(plan: Plan, config: ChainConfig, cells: Cells | None) -> Gaps:
     if skipped:
         notes.append(note("stay_blank", names=[*skipped], cells=sum(skipped.values())))
     return Gaps(imputation=imputation, fill=fill, skipped=skipped, notes=tuple(notes))
+
+
+def usage_notes(plan: Plan, keys: Collection[str]) -> Iterator[str]:
+    """Yield notes on numbers of persons that repeat, and on keys of the user without effect."""
+    data = plan.data
+    numbers = [c for c in data.table.columns if c.variable.kind is Kind.NUMERIC]
+    units = [c.name for c in numbers if is_numbering(c.name, np.asarray(c.data))]
+    units += [n for n in data.left_out if f"column {n!r} left out: {REPEATS}" in data.notes]
+    if units:
+        yield note("repeated_rows", names=units)
+    if unused := [key for key in _IGNORED if key in keys]:
+        yield note("unused_keys", keys=unused)
 
 
 def _codes(table: Table, cells: Cells | None, problems: Problems) -> Mapping[str, Sequence[str]]:

@@ -17,7 +17,7 @@ from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
 from synthesizer.config.section import Section, section_keys
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
-from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_words
+from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_rare_codes
 from synthesizer.data.errors import (
     DataError,
     Problem,
@@ -425,7 +425,7 @@ def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
 
 
 def _without_rare(source: Input, config: ChainConfig) -> Input:
-    """Return the source with rare levels, and rare words among numbers, grouped or blank."""
+    """Return the source with rare levels and rare missing codes grouped or blank."""
     if source.problems:
         return source
     from synthesizer.data.panel.forms import wide_columns
@@ -444,10 +444,10 @@ def _without_rare(source: Input, config: ChainConfig) -> Input:
     if config.rare is not None:
         chosen = config.rare
         rare = replace(rare, min_count=chosen.min_count, to=chosen.to, scope=chosen.levels)
-    table, words = without_words(source.table, rare)
+    table, codes = without_rare_codes(source.table, rare)
     table, grouped = rare.grouped(table)
     remaining = tuple(rare.left_notes(table)) if table.n_rows >= _MIN_ROWS_PER_RARE * RARE else ()
-    notes = (*words, *grouped, *remaining)
+    notes = (*codes, *grouped, *remaining)
     return replace(
         source, table=table, notes=(*source.notes, *notes), warned=(*source.warned, *notes)
     )

@@ -268,7 +268,7 @@ def _rules(context: Context, chain: ChainOrder, problems: Problems) -> list[Rule
                 problems += unknown
                 continue
             if fault := chain.setting_problem(name, used):
-                problems.append(fault.at(entry))
+                problems.append(fault.at(f"{entry} ({rule.condition})"))
             if name not in table:
                 continue
             with problems.gathered(entry):
@@ -336,8 +336,9 @@ def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Exp
         condition, _ = _condition(context, f"rule {number}", rule.always, problems)
         if condition is None:
             continue
+        entry = f"rule {number} ({rule.always})"
         for pair in condition.inequalities:
-            yield f"rule {number}", *_broken_pair(pair)
+            yield entry, *_broken_pair(pair)
         if not condition.inequalities:
             columns = [context.completed[name] for name in sorted(condition.names)]
             observed = "".join(
@@ -345,11 +346,11 @@ def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Exp
                 for column in columns
                 if column.variable.missing and not column.is_coded
             )
-            yield f"rule {number}", Expression.parse(f"not ({rule.always}){observed}"), rule.always
+            yield entry, Expression.parse(f"not ({rule.always}){observed}"), rule.always
     for number, text in enumerate(context.config.forbid, 1):
         condition, _ = _condition(context, f"forbid {number}", text, problems)
         if condition is not None:
-            yield f"forbid {number}", condition, ""
+            yield f"forbid {number} ({text})", condition, ""
 
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -274,13 +274,16 @@ class PublicManifest(Result):
     """How datasets of a low fidelity differ from the original."""
 
 
+NOT_FOR_RELEASE = "not for release with the datasets"
+
+
 class Manifest(Result):
     """How the datasets of a run were made: the content of its file, for the steward only.
 
     `public` returns the only part for researchers.
     """
 
-    confidential: str = "not for release with the datasets"
+    confidential: str = NOT_FOR_RELEASE
     format: Literal[1] = 1
     created: str
     """Time in UTC."""
@@ -480,6 +483,11 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
     """
     manifest = run_manifest(directory)
     path = directory / CHECKS
+    if manifest.seed_of_fit is not None:
+        raise DataError(
+            f"{directory}: 'generate' makes no checks, so there is nothing to report; to compare "
+            f"its files with the original, write: synthesizer check ORIGINAL {directory}"
+        )
     if not path.is_file():
         raise DataError(f"{path} is missing: checks were off, or the run is incomplete; {RERUN}")
     content = _content(path, FORMAT)
@@ -587,7 +595,9 @@ def order_notes(
             "original first, then the synthetic files"
         )
     makers = {p: maker for p in (original, *synthetic) if (maker := maker_of(p)) is not None}
-    sources = {p: maker.data.sha256 for p, maker in makers.items()}
+    of_data = [p for p, maker in makers.items() if maker.confidential == NOT_FOR_RELEASE]
+    sources = {path: makers[path].data.sha256 for path in of_data}
+    yield from dict.fromkeys(words for one in makers.values() for words in one.differences)
     pages = sorted({path.parent / "report.html" for path in makers})
     yield from (f"The run measured more: see {page}" for page in pages if os.path.isfile(page))
     for path in synthetic if sources else ():

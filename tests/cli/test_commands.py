@@ -290,6 +290,9 @@ def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Pa
     assert notes == ["note: records of the data break 1 rule; `plan` shows how many"]
     assert line.startswith("wrote synthetic_1.csv")
     assert line.endswith("No check ran, so there is no verdict (more: --all)")
+    every = call("run", folder / "run.yaml", "--no-checks", "--overwrite", "--all").stdout
+    assert "Turn on" not in every
+    assert every.count("note: ") > result.stdout.count("note: ")
     assert call("run", folder / "run.yaml", "--no-checks", "--overwrite", "-q").output == ""
     assert call("run", folder / "run.yaml", "--no-checks", "--fail-on", "fail").exit_code == 2
     model = folder / "model"

@@ -128,6 +128,30 @@ def test_numbers_that_count_rows_are_identifiers_and_amounts_are_not(name, kind)
     assert _kinds(pd.DataFrame({"year": years[:80]})) == {"year": Kind.NUMERIC}
 
 
+PHONES = np.random.default_rng(8).integers(500_000_000, 899_999_999, 400)
+PERSONS = 10**10 * np.random.default_rng(9).integers(4, 9, 400) + PHONES
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (PHONES, Kind.ID),
+        (PERSONS, Kind.ID),
+        (978 * 10**10 + PHONES, Kind.ID),
+        (np.where(np.arange(400) % 41, PHONES, PHONES[0]), Kind.ID),  # a few occur twice
+        (np.append(PERSONS.astype(float), np.nan), Kind.ID),
+        (np.where(np.arange(400) % 9, PHONES, PHONES[0]), Kind.NUMERIC),
+        (PHONES // 1000 * 1000, Kind.NUMERIC),  # rounded amounts
+        (np.append(PHONES, 7_000_000), Kind.NUMERIC),  # of two lengths
+        (PHONES // 1000, Kind.NUMERIC),
+        (PHONES[:40], Kind.NUMERIC),
+        (PHONES / 2, Kind.NUMERIC),
+    ],
+)
+def test_long_numbers_of_one_length_are_identifiers(values, kind):
+    assert _kinds(pd.DataFrame({"contact": values})) == {"contact": kind}
+
+
 def test_numbers_far_outside_may_be_missing_codes():
     ages = np.arange(20.0, 76.0)
     assert far_codes(np.append(ages, [98, 99, 99])) == (98.0, 99.0)

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, run
-from synthesizer.data.encoding import RareLevels, without_words
+from synthesizer.data.encoding import RareLevels, without_rare_codes
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.plugins import arranging_keys
-from synthesizer.data.table import Column as TableColumn
-from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.table import Kind, Table
 from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.tables import coded, numeric, values_of
@@ -156,16 +155,58 @@ def test_numbers_are_left_where_texts_are_asked_for():
     assert "x (1 value), z (1 value)" in note
 
 
-def test_a_word_of_one_person_among_numbers_is_blank():
-    pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("thirty", "refused", "-8"), decimals=0)
-    states = np.repeat([0, 1, 2, 3], [20, 1, 6, 2]).astype(np.int8)
-    data = np.where(states == 0, 7.0, np.nan)
-    table, notes = without_words(Table([TableColumn(pay, data, states)]), RareLevels())
+@pytest.mark.parametrize(
+    ("counts", "codes"),  # of "no", "-8", "-9" and "", and what each becomes
+    [
+        ((1, 2, 6, 0), ("-9", "-9", "-9")),
+        ((1, 5, 6, 0), ("-9", "-8", "-9")),
+        ((1, 2, 6, 5), ("", "", "-9", "")),
+        ((1, 2, 4, 1), ("", "", "", "")),
+    ],
+)
+@pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.ORDERED])
+def test_missing_codes_of_few_become_a_blank_or_a_code_of_many(counts, codes, kind):
+    states, missing = np.repeat(np.arange(5), [20, *counts]).astype(np.int8), ("no", "-8", "-9", "")
+    if kind is Kind.NUMERIC:
+        column = numeric("pay", np.full(len(states), 7.0), states, missing)
+    else:
+        data = np.where(states, states + 1, np.arange(len(states)) % 2)
+        column = coded("pay", data, ("a", "b"), missing, kind)
+    table, notes = without_rare_codes(Table([column]), RareLevels())
     made = table["pay"]
     labels = ("", *made.variable.missing)
-    assert made.variable.missing == ("refused", "-8", "")
-    assert [labels[s] for s in made.missing_state()[20:]] == [""] + ["refused"] * 6 + ["-8"] * 2
+    expected = np.repeat(codes, counts[: len(codes)]).tolist()
+    assert [labels[s] for s in made.missing_state()[20:]] == expected
     assert len(notes) == 1
+    assert np.array_equal(made.data[:20], column.data[:20])
+    all_codes = without_rare_codes(Table([column]), RareLevels(min_count=0))[0]
+    assert all_codes["pay"] is column
+
+
+def test_missing_codes_of_few_count_persons_of_all_columns_of_a_variable():
+    states = np.repeat([0, 1], [20, 3])
+    parts = [numeric(n, np.ones(23), np.roll(states, k), ("-8",)) for n, k in (("a", 0), ("b", 9))]
+    table = Table([*parts, numeric("id", np.arange(23) // 2)])
+    for rare, stays in (
+        (RareLevels(), False),
+        (RareLevels(columns={"x": ["a", "b"]}), True),
+        (RareLevels(columns={"x": ["a", "b"]}, persons="id"), False),
+        (RareLevels(public=["a", "b"]), True),
+        (RareLevels(fixed=["-8"]), True),
+    ):
+        made = without_rare_codes(table, rare)[0]
+        assert ("-8" in made["a"].variable.missing) == stays
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fidelity", ["margins", "full"])
+def test_a_missing_code_of_one_person_is_in_no_dataset(fidelity):
+    frame = persons_frame(200).assign(code=np.arange(200) % 3)
+    frame.loc[:30, ["income", "code"]] = -9
+    frame.loc[7, ["income", "code"]] = -7
+    made = Synthesizer(fidelity=fidelity, seed=1, workers=1).fit(frame).generate(rows=5000)[0]
+    assert (made[["income", "code"]] == -9).any().all()
+    assert not (made[["income", "code"]] == -7).any(axis=None)
 
 
 def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -357,7 +358,12 @@ def test_effective_numbers_are_those_of_the_worst_combination(chain: FittedChain
 def test_impossible_conditions_are_refused_with_their_part(chain: FittedChain) -> None:
     with pytest.raises(ModelError, match=r"'age > 300'") as error:
         drawn(chain, 5, where="sex == 'f' and age > 300")
-    assert "sex == 'f'" not in str(error.value).partition("none satisfies")[2]
+    held = re.findall(r"(\S+) satisfy '([^']+(?:'f')?)'", str(error.value))
+    assert {text: int(n.replace(",", "")) > 1000 for n, text in held} == {
+        "sex == 'f'": True, "age > 300": False,
+    }  # fmt: skip
+    with pytest.raises(ModelError, match=r"data rows 1 \(sex\).* 0 satisfy 'age > 300'"):
+        drawn(chain, where="age > 300", given=pd.DataFrame({"sex": ["f"]}))
     table = people()
     exact = table.with_column(numeric("pay", table["pay"].data / 7, decimals=9))
     plain = fitted(exact, {"pay": "normal"})
@@ -366,6 +372,43 @@ def test_impossible_conditions_are_refused_with_their_part(chain: FittedChain) -
     margin = pd.DataFrame({"age": [30, 99], "count": [5, 5]})
     with pytest.raises(ModelError, match=r"frame 1.*data rows 2"):
         drawn(chain, margins=[margin])
+
+
+def test_rows_that_an_expression_excludes_are_listed_by_its_parts(chain: FittedChain) -> None:
+    given = pd.DataFrame({"sex": ["m", "f", None, "f"], "age": [30, 40, 50, None]})
+    with pytest.raises(ConfigError) as error:
+        drawn(chain, where="sex == 'f' and age < 45 and job == 'yes'", given=given)
+    assert [re.findall(r"'(\w+) .* data rows ([\d, ]+)", p)[0] for p in error.value.problems] == [
+        ("sex", "1"), ("age", "3"),
+    ]  # fmt: skip
+    margins = [pd.DataFrame({"sex": ["f", "m"], "count": [9, n]}) for n in (1, 0)]
+    with pytest.raises(ConfigError, match="'sex == 'f'' excludes 1 of 2 rows .* data rows 2"):
+        drawn(chain, where="sex == 'f'", margins=margins[:1])
+    assert drawn(chain, where="sex == 'f'", margins=margins[1:]).n_rows == 9
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers", "rows"),
+    [
+        ("count", [12.5, 5, 12.5], "1, 3"),
+        ("count", [3, -1, 5], "2"),
+        ("count", [3, None, 5], "2"),
+        ("share", [1.5, -0.5, 0], "2"),
+    ],
+)
+def test_odd_numbers_of_margins_are_refused(
+    chain: FittedChain, column: str, numbers: list[float], rows: str
+) -> None:
+    margin = pd.DataFrame({"region": list("NES"), column: numbers})
+    with pytest.raises(ConfigError, match=rf"data rows {rows}: {column} must be"):
+        drawn(chain, margins=[margin])
+
+
+def test_counts_that_are_multiplied_are_noted(chain: FittedChain) -> None:
+    margin = pd.DataFrame({"sex": ["f", "m"], "count": [3, 7]})
+    with pytest.warns(UserWarning, match="counts sum to 10, but 40 rows are wanted"):
+        made = drawn(chain, 40, margins=[margin])
+    assert np.bincount(made["sex"].data).tolist() == [12, 28]
 
 
 def test_all_problems_at_once(chain: FittedChain) -> None:
@@ -384,11 +427,11 @@ def test_all_problems_at_once(chain: FittedChain) -> None:
             after=After(round={"job": 5}),
         )  # fmt: skip
     text = str(error.value)
-    assert text.count("twice") == 1
+    assert text.count("an earlier row") == 1
     for words in (
         "'aeg'", "data row 1", "more decimals", "'agee'", "12 (frame 2)", "by up to 16.7 %",
-        "twice", "shares sum to 0.8", "needs columns", "cannot be combined", "job is changed",
-        "some above 0",
+        "data rows 2: an earlier row", "shares sum to 0.8", "needs columns",
+        "cannot be combined", "job is changed", "every count is 0",
     ):  # fmt: skip
         assert words in text, words
 

@@ -13,6 +13,7 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.data.sources import from_frame
 from synthesizer.jobs.complete import _Filling
+from synthesizer.plan.findings import note
 from tests.end_to_end.commands import call
 
 N = 400
@@ -297,3 +298,25 @@ def test_keys_that_only_a_run_uses_are_refused(keys, tmp_path):
     with pytest.raises(ConfigError) as error:
         complete_file(config, tmp_path / "made", 1)
     assert codes(error) == ["imputes_without"]
+
+
+def test_keys_without_effect_are_noted(tmp_path):
+    data = with_holes(people()[["age", "low"]], ["low"])
+    data.to_csv(tmp_path / "people.csv", index=False)
+    keys = {"after": {"top_code": {"age": 60}}, "proper": True, "checks": {"two_way": True}}
+    config = {"data": {"path": str(tmp_path / "people.csv")}, **keys}
+    done = complete_file(config, tmp_path / "made", 1, overrides={"seed": 1, "workers": 1})
+    assert note("unused_keys", keys=["after", "checks", "proper"]) in done.notes
+    assert pd.read_csv(done.datasets[0])["age"].max() == data["age"].max()
+    done = complete_file(tmp_path / "people.csv", tmp_path / "other", 1, overrides={"seed": 1})
+    assert not any(text.startswith("complete does not use") for text in done.notes)
+    done = complete(data, 1, seed=1, workers=1, proper=True)
+    assert note("unused_keys", keys=["proper"]) in done.notes
+
+
+@pytest.mark.parametrize("name", ["pid", "respondent"])
+def test_several_rows_of_persons_are_noted(name):
+    data = with_holes(people()[["age", "low"]], ["low"])
+    assert note("repeated_rows", names=[name]) not in complete(data, 1, seed=1).notes
+    panel = data.assign(**{name: np.arange(len(data)) // 4 + 1})
+    assert note("repeated_rows", names=[name]) in complete(panel, 1, seed=1).notes

@@ -15,7 +15,7 @@ from synthesizer.measures.evidence import judged
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.guesses import Gain, Guess, Guesses
 from synthesizer.measures.risk.near_verbatim import GroupLook
-from synthesizer.measures.settings import PURPOSES, LimitConfig, Profile, profiles
+from synthesizer.measures.settings import PURPOSES, CheckSettings, LimitConfig, Profile, profiles
 from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 
 DECLARED = SAMPLES["fair"].declarations
@@ -302,3 +302,13 @@ def test_tests_that_were_not_made_have_a_sentence_and_a_check() -> None:
     findings = [e for _, e in verdict(CheckResults(risk=RiskResult())).findings if not e.measured]
     assert {e.sentence for e in findings} == {f"Not measured: turn on {e.check}." for e in findings}
     assert "checks.near_verbatim" in {e.check for e in findings}
+
+
+def test_each_test_that_was_not_made_and_its_key_are_named_once() -> None:
+    results = CheckResults(risk=RiskResult()).judged_by(LimitConfig(profile="low-fidelity-uk"))
+    for line in results.verdict.lines:
+        absent = [e for e in line.evidence if not e.measured and e.decides]
+        names = line.sentence.partition("Not measured: ")[2].partition(".")[0].split(", ")
+        assert len(names) == len({*names})
+        keys = {f"checks.{name}" for name in CheckSettings.model_fields}
+        assert {e.check for e in absent} <= keys

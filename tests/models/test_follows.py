@@ -19,6 +19,25 @@ def test_each_code_keeps_its_value(lost):
     assert fitted.sample(Table([towns]), rng=rng).equals(county)
 
 
+def test_a_code_with_one_value_and_missing_cells_keeps_its_value():
+    rng = np.random.default_rng(1)
+    towns = coded("town", np.arange(3000) % 300, [f"t{i}" for i in range(300)])
+    sex = rng.integers(0, 2, 3000)
+    gaps = (sex == 1) & (rng.random(3000) < 0.3) & (towns.data > 9)
+    gaps |= towns.data == 299  # this code has no value
+    values = towns.data // 20
+    target = coded("county", np.where(gaps, 20, values), [f"c{i:02}" for i in range(20)], [""])
+    table = Table([coded("sex", sex, "fm"), towns])
+    drawn = Follows(of="town").fit(table, target, rng=rng).sample(table, rng=rng)
+    seen = drawn.is_observed
+    assert (drawn.data[seen] == values[seen]).all()
+    assert seen[towns.data < 10].all()
+    assert not seen[towns.data == 299].any()
+    others = (towns.data > 9) & (towns.data < 299)
+    assert abs((~seen)[others & (sex == 1)].mean() - 0.3) < 0.05
+    assert (~seen)[others & (sex == 0)].mean() < 0.02
+
+
 def test_codes_with_several_values_are_drawn_given_the_other_variables():
     rng = np.random.default_rng(1)
     sex = rng.integers(0, 2, len(TOWN))

@@ -55,6 +55,7 @@ from synthesizer.extensions.descriptions.description import (
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.models.careers.career import Career
 from synthesizer.models.careers.period_margins import PeriodMargins
+from synthesizer.plan.findings import note
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 
@@ -130,6 +131,7 @@ def model_of(
     }
     notes = [WORDS["made_from_description"]]
     shown = {"confidential": WORDS["not_confidential"], "data": data, "notes": notes}
+    shown["differences"] = [WORDS["structure_alone"], note("results_meaningless")]
     return DescribedModel(**vars(model) | {"origin": {**model.origin, **shown}})
 
 
@@ -429,17 +431,23 @@ class _Example:
         return math.nan
 
     def _mapped(self, code: Column, target: Column, facts: VariableFacts) -> Column:
-        """Return the value of each code: that of its pair, or of a fixed arbitrary map."""
-        if not code.is_coded:
+        """Return the value of each code: that of its pair, or of a fixed arbitrary map.
+
+        Missing cells of the target stay, unless pairs contain the missing codes.
+        """
+        seen = np.flatnonzero(target.is_observed)
+        if not (code.is_coded and len(seen)):
             return target
         with suppress(DataError):  # reported as pairs of no level
             rows = [
                 single_value(target.variable, facts.pairs[label])
                 if label in facts.pairs
-                else target.take(np.array([k % len(target)]))
+                else target.take(seen[[k % len(seen)]])
                 for k, label in enumerate(code.variable.labels)
             ]
-            return Column.concatenate(rows).take(code.data.astype(np.intp))
+            gaps = ~target.is_observed & (not {*facts.pairs.values()} & {*facts.missing})
+            values = Column.concatenate(rows).take(code.data.astype(np.intp))
+            return values.replaced(gaps, target.take(gaps))
         return target
 
     def _headed(self, table: Table, head: Expression) -> Table:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
-from synthesizer.config.keys import ChainConfig, Config, RelationsConfig, VariableConfig
+from synthesizer.config.keys import ChainConfig, Config, RareConfig, RelationsConfig, VariableConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.after import with_blank
 from synthesizer.data.errors import DataError
@@ -28,7 +30,7 @@ from synthesizer.data.panel.view import period_labels
 from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
-from synthesizer.data.values import finite_number, single_value
+from synthesizer.data.values import finite_number, format_numbers, rounded, single_value
 from synthesizer.extensions.descriptions.description import (
     MIN_HOLDERS,
     ColumnFacts,
@@ -44,8 +46,6 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.plan.arrange import form_of
 from synthesizer.plan.inputs import Input, by_column, read_frame, read_input, read_to_describe
 
-GROUP = "other"
-"""Level of grouped rare levels in a run."""
 SEEN = "as written in the data"
 HELD = f"in all rows of the data, at least {MIN_HOLDERS} of them"
 BANDS = ((5, "1 to 4"), (20, "5 to 19"), (100, "20 to 99"))
@@ -94,15 +94,8 @@ def describe(data: Any, *, codebook: bool = False) -> Description:
 
 
 def ungrouped(read: Callable[[Any], Input], config: ChainConfig) -> Input:
-    """Return the data as read, with all levels: a run would group rare ones of many."""
-    config = config.model_copy(update={"rare": None})
-    source = read(config)
-    columns = (c.variable for c in source.table.columns)
-    if odd := [one.name for one in columns if one.is_coded and GROUP in one.levels]:
-        known = by_column(config, config.variables, source.columns.names or ())
-        public = {n: (known.get(n) or VariableConfig()).changed(public=True) for n in odd}
-        source = read(config.model_copy(update={"variables": known | public}))
-    return source
+    """Return the data as read, with all levels and missing codes: a run would group rare ones."""
+    return read(config.model_copy(update={"rare": RareConfig.model_construct(min_count=0)}))
 
 
 def _of_input(read: Input, config: ChainConfig) -> Description:
@@ -131,6 +124,9 @@ def _relations(table: Table, arrangement: Arrangement, config: ChainConfig) -> S
     if config.relations == "none" or not (is_plain or (panel_keys and not panel_keys.wide)):
         return ()
     declared = {n for n, one in config.variables.items() if one.derived or one.follows}
+    for one in config.variables.values():  # no relation the other way round
+        declared |= {one.follows or ""}
+        declared |= Expression.parse(one.derived).names if one.derived else set()
     free = config.relations.free if isinstance(config.relations, RelationsConfig) else ()
     return relations_of(table, arrangement, panel_keys, drawn={*declared, *free})[0]
 
@@ -179,7 +175,11 @@ def describe_table(
         facts_of = variables[one.name]
         if one.key in ("derived", "follows") and getattr(facts_of, one.key) is None:
             variables[one.name] = _related(facts_of, one, table, owners)
-    rules = [{"if": r.text, "then": {r.name: r.value}} for r in public if r.key == "rules"]
+    rules = [
+        {"if": r.text, "then": {r.name: r.value}}
+        for r in public
+        if r.key == "rules" and not any(variables[n].follows == r.name for n in r.names)
+    ]
     forbid = [r.text for r in public if r.key == "forbid"]
     shape = _shape(table, arrangement, config)
     how = shape.pop("from_data", {}) | {"rows": "rounded", "file": "as read", "column": "as read"}
@@ -271,6 +271,7 @@ def _variable(
     column: Column, owners: IntArray | None, declared: VariableConfig, labels: Labelling
 ) -> dict[str, Any]:
     """Return the facts of one variable, each declared or with its origin."""
+    column = column if declared.decimals is not None else _of_many(column, owners)
     variable = column.variable
     how = {} if declared.kind is not None else {"kind": "inferred from the values"}
     low, high = labels.missing_range or (math.inf, -math.inf)
@@ -313,6 +314,28 @@ def _variable(
         "follows": declared.follows,
         "from_data": {key: words for key, words in how.items() if words},
     }
+
+
+def _of_many(column: Column, owners: IntArray | None) -> Column:
+    """Return a column with the decimals and style of at least `MIN_HOLDERS` records, or persons.
+
+    The form of all cells may be that of one: 5,000 whole numbers and 12.345 have three decimals.
+    """
+    variable, style = column.variable, str(column.variable.storage.get("style", "plain"))
+    if variable.kind is not Kind.NUMERIC or style.startswith(("fixed", "e", "E")):
+        return column
+    rows = column.is_observed
+    values: FloatArray = np.asarray(column.data, dtype=np.float64)[rows]
+    owners = None if owners is None else owners[rows]
+    written = np.sum([rounded(values, d) != values for d in range(MAX_DIGITS + 1)], axis=0)
+    most = -_fifth(-written, owners)
+    decimals = int(most) if most <= MAX_DIGITS else None
+    texts = [format_numbers(values, decimals, one) for one in (style, "plain")]
+    odd = np.asarray(pc.not_equal(*texts))
+    if math.isnan(_fifth(values[odd], None if owners is None else owners[odd])):
+        style = "fixed" if decimals == 0 else "plain"
+    storage = {**variable.storage, "style": style}
+    return replace(column, variable=replace(variable, decimals=decimals, storage=storage))
 
 
 def _levels(
@@ -394,16 +417,17 @@ def _related(
 
 
 def _pairs(code: Column, label: Column, owners: IntArray | None) -> dict[str, str]:
-    """Return the level of each code that many records, or persons, have."""
+    """Return the level or missing code of each code that many records, or persons, have.
+
+    Missing codes of the first variable may have several.
+    """
     if not (code.is_coded and label.is_coded):
         return {}
-    both = np.flatnonzero(code.is_observed & label.is_observed)
-    rows = np.stack([code.data[both], label.data[both], both if owners is None else owners[both]])
+    rows = np.stack([code.data, label.data, np.arange(len(code)) if owners is None else owners])
     pairs, counts = np.unique(np.unique(rows, axis=1)[:2], axis=1, return_counts=True)
-    return {
-        code.variable.levels[int(i)]: label.variable.levels[int(j)]
-        for i, j in pairs[:, counts >= MIN_HOLDERS].T
-    }
+    single = np.bincount(pairs[0])[pairs[0]] == 1
+    labels, others = code.variable.labels, label.variable.labels
+    return {labels[i]: others[j] for i, j in pairs[:, single & (counts >= MIN_HOLDERS)].T}
 
 
 def _shape(table: Table, arrangement: Arrangement, config: ChainConfig) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class VariableFacts(Part):
     range: RangeFacts | None = Field(None, description="smallest and largest number or date")
     decimals: int | None = Field(None, ge=0, le=15, description="decimals of a number")
     date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
-    style: dict[str, Label] = Field({}, description="further facts of the written form")
+    style: dict[str, Label] = Field({}, description="written form, such as fixed1: one decimal")
     pattern: tuple[str, ...] = Field(
         (), description="identifier: '=P' a text, d digit, a A letter, n1000 a number below 1000"
     )
@@ -177,7 +177,8 @@ class Description(Part):
 COMMENT = (
     "# Facts under from_data were computed from the data; all others are declared. Check each: to\n"
     "# confirm a fact, delete its line under from_data; otherwise edit the fact. Identifiers of a\n"
-    "# pattern may equal real ones by chance: edit a part that is a text, such as =P.\n"
+    "# pattern may equal real ones by chance: edit a part that is a text, such as =P. Others:\n"
+    "# d a digit, a and A letters, n1000 a number below 1000. Style fixed1: always one decimal.\n"
 )
 
 

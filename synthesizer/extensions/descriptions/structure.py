@@ -41,9 +41,12 @@ class StructurePlan(Planned):
 
 
 def _in_codes(column: Column, variable: Variable) -> Column:
-    """Return a column in the codes of the data; levels that these lack become others."""
+    """Return a column in the codes of the data; levels that these lack become others.
+
+    Numbers have the decimals of the description.
+    """
     if not variable.is_coded:
-        return recoded(column, variable)
+        return recoded(column, replace(variable, decimals=column.variable.decimals))
     where = {label: code for code, label in enumerate(variable.labels)}
     codes = [where.get(x, k % len(variable.levels)) for k, x in enumerate(column.variable.labels)]
     return Column(variable, np.array(codes, dtype=np.int32)[column.data])

@@ -13,10 +13,11 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from synthesizer.data.encoding import are_codes
+from synthesizer.data.missing_codes import reason_codes
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import panel_of
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import (
     Collector,
     Figure,
@@ -38,7 +39,9 @@ class RareValuesRow(Row):
     """Rare levels, extremes and numbers of one variable."""
 
     variable: str = column("Variable", "text")
-    levels: int = column("Rare levels", "count", "levels of few original records that occur")
+    levels: int = column(
+        "Rare levels", "count", "levels and missing codes of few original records that occur"
+    )
     names: int = column(
         "Rare levels that are names", "count", "texts on no public list that no holdout record has"
     )
@@ -64,7 +67,8 @@ class RareValuesRow(Row):
 RARE_LEVELS = FigureKind(
     "rare_levels",
     "rare levels (texts and numeric codes)",
-    "levels of few original {records} that the synthetic data or their codebook contain; 0 is safe",
+    "levels and missing codes of few original {records} that the synthetic data or their codebook "
+    "contain; 0 is safe",
     "a count",
     on_screen=True,
 )
@@ -137,6 +141,7 @@ class RareValuesSeen:
         self._original, self._public, self._control = original, public, control
         self._names = tuple(names)
         self._levels: dict[str, set[str]] = {name: set() for name in names}
+        self._codes: dict[str, set[str]] = {name: set() for name in names}
         self._ends: dict[str, tuple[float, float]] = {}
         self._numbers: dict[str, FloatArray] = {}
         for name in names if control is not None else ():
@@ -147,6 +152,8 @@ class RareValuesSeen:
         """Add the next dataset."""
         for name in self._names:
             column = synthetic[name]
+            codes, states = column.variable.missing, column.missing_state()
+            self._codes[name] |= {codes[state - 1] for state in np.unique(states[states > 0])}
             if column.is_coded:
                 occurs = np.flatnonzero(level_counts(column))
                 self._levels[name] |= {column.variable.levels[code] for code in occurs}
@@ -175,13 +182,13 @@ class RareValuesSeen:
         return table.index.n_persons if isinstance(table, PanelTable) else table.n_rows
 
     def _row(self, column: Column) -> RareValuesRow:
-        name, levels, extremes, rare = column.variable.name, 0, 0, 0
+        name, levels, extremes, rare = column.name, self._rare_codes(column), 0, 0
         names, outside, identifies, exact = 0, 0, False, [0, 0]
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < MIN_HOLDERS))
             shown = {column.variable.levels[code] for code in few} & self._levels[name]
-            levels = len(shown)
+            levels += len(shown)
             identifies = int((holders > 0).sum()) >= max(self._n / 2, MANY_LEVELS)
             if name not in self._public and (identifies or not are_codes(column.variable.levels)):
                 held_out = self._held_out(name)
@@ -193,7 +200,7 @@ class RareValuesSeen:
             ends = {float(values.min()), float(values.max())} if len(values) else set()
             shown_ends = ends & set(self._ends[name])
             extremes = len(shown_ends)
-            rare = sum(self._holders(column, end) < MIN_HOLDERS for end in shown_ends)
+            rare = sum(self._holders(column.data == end) < MIN_HOLDERS for end in shown_ends)
             if self._control is not None and name in self._numbers:
                 sides = (single_numbers(table[name]) for table in (self._original, self._control))
                 exact = [int(np.isin(side, self._numbers[name]).sum()) for side in sides]
@@ -211,8 +218,14 @@ class RareValuesSeen:
         counts = zip(column.variable.levels, level_counts(column).tolist(), strict=True)
         return {level: n for level, n in counts if n}
 
-    def _holders(self, column: Column, value: float) -> int:
-        holds = column.is_observed & (column.data == value)
+    def _rare_codes(self, column: Column) -> int:
+        """Return the number of missing codes of few holders that occur in the datasets."""
+        name, states = column.name, column.missing_state()
+        shown, codes = {*reason_codes(column.variable)} & self._codes[name], column.variable.missing
+        numbers = (k for k, code in enumerate(codes, 1) if code in shown)
+        return sum(0 < self._holders(states == k) < MIN_HOLDERS for k in numbers)
+
+    def _holders(self, holds: BoolArray) -> int:
         if isinstance(self._original, PanelTable):
             return len(np.unique(self._original.index.person[holds]))
         return int(holds.sum())

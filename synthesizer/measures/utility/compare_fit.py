@@ -15,7 +15,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from synthesizer.data.codes import numbered
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, listed, plural
@@ -51,6 +51,16 @@ Declarations = Mapping[str, Declaration] | None
 """Declarations of variables by name."""
 
 
+def _of_synthetic_data(rule: Any) -> Any:
+    """Refuse rules of completed datasets, whose original has gaps and no fit to compare with."""
+    if rule in ("imputed", "nested"):
+        raise ValueError(
+            f"{rule!r} is for completed datasets, whose original has gaps, so that its fit is of "
+            f"other records; fit each dataset, and write combine(q, u, rule={rule!r}, ...)"
+        )
+    return rule
+
+
 class FitRequest(Part):
     """A model of a researcher, to be fitted to original and synthetic data.
 
@@ -78,7 +88,7 @@ class FitRequest(Part):
 
     formula: str = Field(description="such as income ~ age + sex:region")
     family: ModelFamily = Field("ols", description="ols, logit, poisson or multinomial")
-    rule: Rule | None = Field(
+    rule: Annotated[Rule | None, BeforeValidator(_of_synthetic_data)] = Field(
         None, description="combining rule of the m fits; by the kind of synthesis when absent"
     )
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")

@@ -58,7 +58,7 @@ def long_panel(**more: Any) -> dict[str, Any]:
     return {"person": "id", "time": "year", **more}
 
 
-PAY = {"id": {"kind": "id"}, "pay": {"kind": "numeric", "missing": ["", "-9"]}}
+PAY = {"id": {"kind": "id"}, "pay": {"kind": "numeric", "missing": ["", "-9"], "public": True}}
 
 
 def test_unsorted_rows_come_back_sorted(tmp_path):
@@ -117,8 +117,9 @@ id,sex,s1,s2,s3,pay1,pay2,pay3
 3,f,c,c,gone,7.5,8.5,gone
 """
 WIDE_PANEL = {"wide": {"state": ["s1..s3"], "pay": ["pay1", "pay2", "pay3"]}, "absent": ["gone"]}
-WIDE_PAY = {"id": {"kind": "id"}} | {
-    f"pay{t}": {"kind": "numeric", "missing": ["gone", "-9", ""]} for t in (1, 2, 3)
+WIDE_PAY = {
+    "id": {"kind": "id"},
+    "pay": {"kind": "numeric", "missing": ["gone", "-9", ""], "public": True},
 }
 
 

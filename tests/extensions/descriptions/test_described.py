@@ -14,12 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from synthesizer.cli.commands import app
-from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, ModelError, SynthesizerError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
-from synthesizer.extensions.descriptions.described import layout_of, model_of
+from synthesizer.extensions.descriptions.described import layout_of, load_described, model_of
 from synthesizer.extensions.descriptions.description import Description, read_description
+from synthesizer.jobs.check import check_files
 from synthesizer.jobs.generate import generate
+from synthesizer.report.codebook.write import run_codebook
+from synthesizer.report.record import read_record
 from tests.extensions.descriptions.described_files import (
     ALL,
     full_description,
@@ -79,6 +82,17 @@ def test_a_label_without_pairs_has_one_value_for_each_code() -> None:
     made = made_of(content, rows=1_000)
     assert len(made[["town", "county"]].drop_duplicates()) == 3
     assert made["county"].equals(made_of(content, rows=1_000)["county"])
+
+
+def test_a_label_has_the_blanks_of_its_codes_or_some_at_random() -> None:
+    code = {"kind": "categorical", "levels": [str(k) for k in range(300)]}
+    label = {"kind": "categorical", "levels": ["a", "b"], "missing": [""], "follows": "code"}
+    random = Description(variables={"code": code, "label": label}).generate(rows=6000)
+    assert abs((random["label"] == "").mean() - 0.05) < 0.01
+    assert not random[random["label"] != ""].drop_duplicates()["code"].duplicated().any()
+    pairs = {str(k): "" if k % 4 == 0 else "ab"[k % 2] for k in range(300)}
+    made = Description(variables={"code": code, "label": label | {"pairs": pairs}}).generate()
+    assert (made["label"] == made["code"].map(pairs)).all()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -162,6 +176,26 @@ def test_households_have_one_head_and_their_size() -> None:
 
 
 # Files
+
+
+def test_a_file_of_a_description_is_reported_and_checked_as_what_it_is(tmp_path: Path) -> None:
+    path, made = tmp_path / "description.yaml", tmp_path / "made"
+    Description(rows=60, variables=full_description()["variables"]).write(path)
+    generate(load_described(path, Registry.load()), made, workers=1)
+    with pytest.raises(DataError) as error:
+        read_record(made)
+    assert "synthesizer check ORIGINAL" in str(error.value)  # and not: run again
+    assert run_codebook(made).differences
+    original = tmp_path / "original.csv"
+    Description(rows=80, variables=full_description()["variables"]).generate(seed=9).to_csv(
+        original, index=False
+    )
+    record = check_files(original, [made]).record
+    assert {e.key for line in record.verdict.lines for e in line.evidence} >= {"structure"}
+    assert any("no meaning" in note for note in record.results.risk.notes)
+    other = {"limits": {"purpose": "analysis", "profile": "default"}}
+    record = check_files(original, [made], overrides=other).record
+    assert "structure" not in {e.key for line in record.verdict.lines for e in line.evidence}
 
 
 def test_generate_writes_the_file_and_a_manifest(tmp_path: Path) -> None:

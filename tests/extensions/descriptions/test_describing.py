@@ -56,6 +56,30 @@ def test_a_range_leaves_out_the_extreme_and_shows_no_value() -> None:
     assert (born.range.low, born.range.high) == ("1990-01-01", "1998-12-31")
 
 
+@pytest.mark.parametrize("cells", [4, 5])
+@pytest.mark.parametrize(
+    ("cell", "usual", "decimals", "style"),
+    [
+        ("12.345", "7", 3, {}),
+        ("12.345", "7.25", 3, {}),
+        ("12.0", "7", 0, {"style": "point"}),
+        (".5", "0.25", 2, {}),
+        ("0.12345678901234567", "7.5", None, {}),
+    ],
+)
+def test_the_form_of_numbers_is_that_of_five_cells(
+    cell: str, usual: str, decimals: int | None, style: dict[str, str], cells: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    numbers = [usual.replace("7", str(7 + k)) for k in range(60)]
+    path.write_text("\n".join(["x", *[cell] * cells, *numbers, ""]))
+    fact = describe(path).variables["x"]
+    if cells == 5 and cell != "12.0":  # one text of many
+        assert (fact.decimals, fact.style) == (decimals, style)
+    else:
+        assert (fact.decimals, fact.style) == (len(usual.partition(".")[2]), {})
+
+
 @pytest.mark.parametrize("scale", [0.001, 1, 1000])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_range_keeps_the_sign_of_its_values(scale: float, sign: int) -> None:
@@ -167,6 +191,27 @@ def test_relations_of_all_rows_are_marked_and_kept() -> None:
     assert {"follows", "pairs"} <= county.from_data.keys()
     made = described.generate(rows=500)
     assert ((made["county"] == "South") == (made["town"] == "201")).all()
+
+
+def test_blanks_of_a_label_are_described_and_come_back(tmp_path: Path) -> None:
+    code, town = np.arange(630) % 9, np.arange(630) // 9 % 7
+    names = np.array(["", "ade", "bex", "cot", "dun", "", "eck", "fen", "gau"], dtype=object)
+    county = np.where(np.arange(630) % 5, np.where(town < 3, "north", "south"), "")
+    frame = pd.DataFrame({"code": code, "label": names[code], "town": town, "county": county})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    content = {"data": {"path": str(tmp_path / "x.csv")}, "output": {"directory": "out"}}
+    variables = {"code": {"kind": "categorical"}, "county": {"follows": "town"}}
+    described = describe(read_config(content | {"variables": variables}))
+    facts = described.variables
+    assert facts["label"].follows == "code"
+    assert dict(facts["label"].pairs) == {str(k): name for k, name in enumerate(names)}
+    assert facts["code"].follows is None  # of two variables one is drawn
+    assert facts["town"].follows is None
+    made = described.generate(rows=3000).astype(object).fillna("")
+    assert (made["label"] == names[made["code"].astype(int)]).all()
+    assert abs((made["county"] == "").mean() - 0.05) < 0.02
+    pairs = made.loc[made["county"] != "", ["town", "county"]].drop_duplicates()
+    assert not pairs["town"].duplicated().any()
 
 
 def test_every_fact_of_an_undeclared_variable_has_its_origin() -> None:

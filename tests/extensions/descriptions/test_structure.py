@@ -31,6 +31,12 @@ def test_a_person_who_changes_changes_no_byte():
     assert abs(made["age"].corr(made["pay"])) < 0.2
 
 
+def test_the_decimals_of_one_cell_reach_no_number():
+    frame = people().assign(pay=lambda frame: frame["age"] * 10.0)
+    frame.loc[3, "pay"] = 12.345
+    assert (structure(frame)["pay"] % 1 == 0).all()
+
+
 def test_panels_have_the_declared_periods_and_formulas_hold():
     frame = people(100)
     frame = frame.loc[frame.index.repeat(3)].assign(year=[2001, 2002, 2003] * 100)

@@ -25,6 +25,20 @@ def test_a_level_of_few_that_occurs(holders, rare):
     assert (0 if variable is None else variable.levels) == rare
 
 
+@pytest.mark.parametrize(("holders", "rare"), [(MIN_HOLDERS - 1, 1), (MIN_HOLDERS, 0)])
+def test_a_missing_code_of_few_that_occurs(holders, rare):
+    states = np.repeat([0, 1, 2, 3], [20, holders, 20, 1])
+    codes = ("-8", "-9", "")  # a blank gives no reason
+    level = coded("job", np.where(states, states + 1, 0), "ab", codes)
+    pay = numeric("pay", np.arange(len(states)), states, codes)
+    original = Table([level, pay])
+    made = Table([column.take(np.flatnonzero(states != 2)) for column in (level, pay)])
+    result = rare_values(original, made, keys=["job", "pay"])
+    assert result.figures[0].value == 2 * rare
+    without = Table([column.take(states != 1) for column in (level, pay)])
+    assert rare_values(original, without, keys=["job", "pay"]).figures[0].value == 0
+
+
 def test_extremes_that_are_exactly_those_of_the_original():
     values = np.array([1.0] * 9 + [3, 5, 99])
     states = np.arange(12) == 10  # 5 is missing

@@ -350,3 +350,10 @@ def test_a_number_of_few_values_is_refused_with_its_remedy() -> None:
     assert "educ" in set(
         compare_fit(frame, synthetic, "y ~ educ", declared=remedy).to_frame()["name"]
     )
+
+
+@pytest.mark.parametrize("rule", ["imputed", "nested"])
+def test_rules_of_completed_data_are_refused_with_the_function_to_use(rule):
+    frame = pd.DataFrame({"y": np.arange(60.0), "x": np.arange(60) % 7})
+    with pytest.raises(DataError, match=rf"combine\(q, u, rule='{rule}'"):
+        compare_fit(frame, [frame, frame], "y ~ x", rule=rule)
