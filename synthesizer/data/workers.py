@@ -52,7 +52,7 @@ def load_blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-VERSION = 8
+VERSION = 9
 """As in kernels.c: a library that was built from an older source is not used."""
 
 

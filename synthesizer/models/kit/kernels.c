@@ -18,7 +18,7 @@
 #endif
 
 /* Increase it with every change of an argument. */
-int32_t kernels_version(void) { return 8; }
+int32_t kernels_version(void) { return 9; }
 
 /* ---- Trees ---- */
 
@@ -41,10 +41,7 @@ typedef struct {
     int32_t *order; /* features, those that a node has tried in front */
 } Data;
 
-typedef struct {
-    int32_t feature, left_bin, right_bin;
-    double score;
-} Split;
+typedef struct { int32_t feature, left_bin, right_bin; double score; } Split;
 
 static uint64_t mixed(uint64_t x)
 {
@@ -88,13 +85,6 @@ static inline double score(const int64_t *sums, const int64_t *less, int32_t wid
     return squares / (double)count;
 }
 
-/* Write the count and the sums of some rows into d->total. */
-static void add_up(const Data *d, const int32_t *rows, int64_t n)
-{
-    memset(d->total, 0, d->stride * sizeof(int64_t));
-    for (int64_t i = 0; i < n; i++) add_row(d, rows[i], d->total);
-}
-
 /* Improve the best split by one feature; total has the count and the sums of the node. */
 static void scan(const Data *d, int32_t feature, const int64_t *table, Split *best)
 {
@@ -131,7 +121,8 @@ static Split best_split(const Data *d, const Node *node, const int32_t *rows)
 {
     int64_t n = node->end - node->start;
     Split best = {-1, -1, -1, -1.0};
-    add_up(d, rows + node->start, n);
+    memset(d->total, 0, d->stride * sizeof(int64_t));
+    for (int64_t i = node->start; i < node->end; i++) add_row(d, rows[i], d->total);
     for (int32_t tried = 0; tried < d->n_features; tried++) {
         if (tried >= d->n_candidates && best.feature >= 0) break;
         int32_t j = candidate(d, node->key, tried);
@@ -178,8 +169,7 @@ static void inherit(const Data *d, Node *parent, Node *larger, const Node *small
 /* Grow a tree; return its number of nodes, -1 if memory lacks. Nodes are numbered depth-first.
 
    A split puts bins up to left_bin to the left; right_bin is the next one with rows. It lowers the
-   summed squares within the children by more than min_gain. ``rows`` are put in the order of the
-   leaves, whose left_bin is their number of rows. */
+   summed squares within the children by more than min_gain. ``rows`` are put in another order. */
 int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const *bins,
              const int32_t *n_bins, const int64_t *first, int32_t width, const int32_t *classes,
              const int64_t *response, int32_t min_leaf, int32_t max_depth, double min_gain,
@@ -214,7 +204,7 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
         if (size >= 2 * (int64_t)min_leaf && (max_depth < 0 || node.depth < max_depth))
             split = best_split(&d, &node, rows);
         if (split.feature < 0 || !(split.score - score(d.total + 1, NULL, width, size) > min_gain)) {
-            feature[number] = right[number] = -1, left_bin[number] = (int32_t)size;
+            feature[number] = right[number] = -1;
             free(node.table);
             continue;
         }
@@ -230,9 +220,20 @@ int32_t grow(int32_t *rows, int64_t n, int32_t n_features, const uint16_t *const
         waiting[n_waiting++] = sides[0];
         waiting[n_waiting++] = sides[1];
     }
-    free(waiting), free(moved), free(spare);
-    free(d.scratch), free(d.left), free(d.order);
+    free(waiting), free(moved), free(spare), free(d.scratch), free(d.left), free(d.order);
     return n_nodes;
+}
+
+/* Find the leaf of each of n rows; element (i, j) of the matrix is at i * of_row + j * of_column. */
+void find_leaves(const float *matrix, int64_t n, int64_t of_row, int64_t of_column, const int32_t *feature,
+                 const double *threshold, const int32_t *right, int64_t *leaves)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int32_t node = 0;
+        while (feature[node] >= 0)
+            node = matrix[i * of_row + feature[node] * of_column] > threshold[node] ? right[node] : node + 1;
+        leaves[i] = node;
+    }
 }
 
 /* ---- Draws ---- */
@@ -356,12 +357,11 @@ WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batc
             for (int32_t h = 0; h < n_groups; h++) group += (double)cost[h] <= point;
             drawn[i] = group;
         }
-        for (int64_t i = start; i < ends[b]; i++)
-            for (int32_t j = 0; j < n_factors; j++)
-                excess[cells[order[i] * n_factors + j] * (int64_t)n_groups + drawn[i]] += 1.0f;
         for (int64_t i = start; i < ends[b]; i++) {
-            for (int32_t j = 0; j < n_factors; j++)
-                excess[cells[order[i] * n_factors + j] * (int64_t)n_groups + chosen[order[i]]] -= 1.0f;
+            for (int32_t j = 0; j < n_factors; j++) {
+                float *count = excess + (int64_t)cells[order[i] * n_factors + j] * n_groups;
+                count[chosen[order[i]]] -= 1.0f, count[drawn[i]] += 1.0f;
+            }
             chosen[order[i]] = drawn[i];
         }
     }
@@ -371,11 +371,7 @@ WIDE void choose_again(const int64_t *order, const int64_t *ends, int64_t n_batc
 
    The counts of a row are those of a sparse array, and products of a second one of `width` columns
    with the features of the person, which have a column and a weight each. */
-typedef struct {
-    const int32_t *cells;
-    const double *numbers;
-    const int64_t *ends;
-} Rows;
+typedef struct { const int32_t *cells; const double *numbers; const int64_t *ends; } Rows;
 
 static double product(const Rows *rows, int64_t row, const double *factors, const double *halves)
 {

@@ -63,8 +63,6 @@ class Splits:
     """First bin of the right child that has rows."""
     right: Int32Array
     """Right child, -1 for leaves."""
-    leaves: npt.NDArray[np.intp] | None = None
-    """Leaf of each row, shape (n,), where each is sampled once; None without a compiler."""
 
 
 def grow(
@@ -112,10 +110,7 @@ def grow(
     )  # fmt: skip
     if n_nodes < 0:
         raise MemoryError("a tree does not fit into memory")
-    feature, left_bin, right_bin, right = (array[:n_nodes].copy() for array in nodes)
-    ends, leaves = np.flatnonzero(feature == LEAF), np.empty(len(response), dtype=np.intp)
-    leaves[sampled], left_bin[ends] = np.repeat(ends, left_bin[ends]), LEAF
-    return Splits(feature, left_bin, right_bin, right, leaves)
+    return Splits(*(array[:n_nodes].copy() for array in nodes))
 
 
 def _grown_by_level(
@@ -243,6 +238,42 @@ def _tried(keys: npt.NDArray[np.uint64], p: int, most: int) -> IntArray:
     return order
 
 
+def find_leaves(
+    matrix: Float32Array, feature: Int32Array, threshold: FloatArray, right: Int32Array
+) -> npt.NDArray[np.intp]:
+    """Return the leaf of each row of a matrix, shape (n,); values up to a threshold go left."""
+    n, width = matrix.shape
+    node = np.zeros(n, dtype=np.intp)
+    is_inner = feature != LEAF
+    if not is_inner[0]:
+        return node
+    by_column = matrix.flags.f_contiguous
+    flat = (matrix.T if by_column else matrix).astype(np.float32, copy=False).ravel()
+    steps = (1, n) if by_column else (width, 1)
+    if LIBRARY is not None:
+        types = (np.int32, np.float64, np.int32)
+        nodes = [
+            np.ascontiguousarray(of_node, dtype=dtype)
+            for of_node, dtype in zip((feature, threshold, right), types, strict=True)
+        ]
+        LIBRARY.find_leaves(
+            _pointer(flat), *map(ctypes.c_int64, (n, *steps)), *map(_pointer, (*nodes, node))
+        )
+        return node
+    # a flat index is faster than two indices
+    column = np.where(is_inner, feature, 0) * np.intp(steps[1])
+    further = right - np.arange(len(right)) - 1  # than the left child
+    rows, here = np.arange(n), node.copy()
+    while len(rows):
+        number = flat.take(column.take(here) + rows * steps[0])
+        here += 1 + further.take(here) * (number > threshold.take(here))
+        goes_on = is_inner.take(here)
+        if not goes_on.all():
+            node[rows] = here
+            rows, here = rows[goes_on], here[goes_on]
+    return node
+
+
 def _depth_first(levels: Sequence[IntArray]) -> Splits:
     """Number the nodes of all levels depth-first."""
     sizes = [np.ones(len(level), dtype=np.int64) for level in levels]
@@ -258,8 +289,7 @@ def _depth_first(levels: Sequence[IntArray]) -> Splits:
             left_sizes = sizes[depth + 1].reshape(-1, 2)[:, 0]
             out[parents, 3] = parents + 1 + left_sizes
             numbers = np.column_stack([parents + 1, parents + 1 + left_sizes]).ravel()
-    feature, left_bin, right_bin, right = (np.ascontiguousarray(column) for column in out.T)
-    return Splits(feature, left_bin, right_bin, right)
+    return Splits(*(np.ascontiguousarray(column) for column in out.T))
 
 
 def exponential(x: Float32Array) -> Float32Array:
@@ -425,8 +455,8 @@ def choose_again(
         points = uniform[start : start + len(batch), None] * sums[:, -1:].astype(np.float64)
         new = (sums <= points).sum(axis=1)
         at = within.astype(np.int64) * n_groups
-        np.add.at(counts, at + new[:, None], np.float32(1))
-        np.add.at(counts, at + old[:, None], np.float32(-1))
+        both = (at[:, :, None] + np.column_stack([old, new])[:, None]).ravel()
+        np.add.at(counts, both, np.tile(np.array([-1, 1], dtype=np.float32), at.size))
         chosen[batch], start = new, start + len(batch)
     return chosen
 

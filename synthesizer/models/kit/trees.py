@@ -20,7 +20,7 @@ from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.models.base import OtherOptions
 from synthesizer.models.kit import kernels
-from synthesizer.models.kit.kernels import LEAF, Float32Array, Growth, Int32Array
+from synthesizer.models.kit.kernels import LEAF, Float32Array, Growth
 from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.kit.numerics import check_floats, even_uniform
 from synthesizer.models.kit.predictors import Bins, Encoding, Response
@@ -198,7 +198,7 @@ class Tree:
 
     def apply(self, matrix: Float32Array) -> Nodes:
         """Return the leaf of each row of ``matrix``, shape (n,)."""
-        return find_leaves(matrix, self.feature, self.threshold, self.right)
+        return kernels.find_leaves(matrix, self.feature, self.threshold, self.right)
 
     def climb(self, nodes: Nodes, steps: int) -> Nodes:
         """Return the ancestors ``steps`` above ``nodes``, the root at most."""
@@ -243,7 +243,7 @@ def grow(
     predictors that are candidates for a split.
     """
     key, n = int(rng.integers(2**63)), len(response)
-    has_all, rows = rows is None, np.arange(n) if rows is None else rows
+    rows = np.arange(n) if rows is None else rows
     least = model.min_leaf or int(np.clip(len(rows) // 20, *model.leaf_bounds))
     splits = None
     if len(bins) and len(rows) >= 2 * least and not response.is_constant:
@@ -269,37 +269,9 @@ def grow(
         of_feature = bins[splits.feature[node]]
         ends = of_feature.high[splits.left_bin[node]], of_feature.low[splits.right_bin[node]]
         threshold[node] = (float(ends[0]) + float(ends[1])) / 2
-    leaves = splits.leaves if has_all else None
-    if leaves is None:
-        leaves = find_leaves(matrix, splits.feature, threshold, splits.right)
+    leaves = kernels.find_leaves(matrix, splits.feature, threshold, splits.right)
     sizes = np.bincount(leaves, minlength=len(threshold))
     return Tree(splits.feature, threshold, splits.right, sizes), leaves
-
-
-def find_leaves(
-    matrix: Float32Array, feature: Int32Array, threshold: FloatArray, right: Int32Array
-) -> npt.NDArray[np.intp]:
-    """Return the leaf of each row of a matrix, shape (n,); values up to a threshold go left."""
-    n, width = matrix.shape
-    node = np.zeros(n, dtype=np.intp)
-    is_inner = feature != LEAF
-    if not is_inner[0]:
-        return node
-    by_column = matrix.flags.f_contiguous
-    flat = (matrix.T if by_column else matrix).astype(np.float32, copy=False).ravel()
-    steps = (1, n) if by_column else (width, 1)
-    # a flat index is faster than two indices
-    column = np.where(is_inner, feature, 0) * np.intp(steps[1])
-    further = right - np.arange(len(right)) - 1  # than the left child
-    rows, here = np.arange(n), node.copy()
-    while len(rows):
-        number = flat.take(column.take(here) + rows * steps[0])
-        here += 1 + further.take(here) * (number > threshold.take(here))
-        goes_on = is_inner.take(here)
-        if not goes_on.all():
-            node[rows] = here
-            rows, here = rows[goes_on], here[goes_on]
-    return node
 
 
 def _impurity(values: npt.NDArray[np.integer]) -> float:
