@@ -16,6 +16,7 @@ from synthesizer.models.kit import trees
 from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
 from synthesizer.models.kit.line import LinearRelation
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
+from synthesizer.models.kit.numerics import rows_by_group
 from synthesizer.models.kit.predictors import Encoding, Response
 from synthesizer.models.kit.regression import observed_column
 from synthesizer.models.kit.regression_leaves import RegressionLeaves
@@ -279,7 +280,7 @@ class Cart(trees.TreeOptions):
         tree, of_rows = trees.grow(matrix, bins, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         if not self.leaf_regression:
-            donors = target.take(np.lexsort((target.data, of_rows)))
+            donors = target.take(rows_by_group(of_rows, target.data))
             leaves = trees.Leaves(tree, donors, weights)
             return FittedCart(target.variable, encoding, leaves, trees.Drawing.of(self), numbers)
         adjusted = RegressionLeaves.fit(

@@ -13,6 +13,7 @@ from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedNeighbourhoods
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
+from synthesizer.models.kit.numerics import rows_by_group
 from synthesizer.models.kit.predictors import Encoding, Response
 from synthesizer.models.kit.trees import Drawing, Leaves, TreeOptions, check_features, grow
 
@@ -74,7 +75,7 @@ class Ensemble(TreeOptions):
             pool = np.arange(n) if sample is None else sample
             rows = pool[rng.integers(len(pool), size=len(pool))]
             tree, leaves = grow(matrix, bins, response, self, rows=rows, rng=rng)
-            order = np.lexsort((target.data, leaves))
+            order = rows_by_group(leaves, target.data)
             donor_weights = None if weights is None else weights[order]
             trees.append(Leaves(tree, target.take(order), donor_weights))
         numbers = self.safe_numbers(predictors, target)

@@ -156,11 +156,28 @@ def even_uniform(nodes: npt.NDArray[np.integer], rng: np.random.Generator) -> Fl
     golden ratio modulo 1 (a Kronecker sequence): any run of rows covers [0, 1) evenly.
     """
     order = rng.permutation(len(nodes))
-    short = nodes.astype(np.uint16) if nodes.max(initial=0) < 2**16 else nodes  # sorted faster
-    order = order[np.argsort(short[order], kind="stable")]
+    order = order[np.argsort(_short(nodes)[order], kind="stable")]
     uniform = np.empty(len(nodes))
     uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
     return uniform
+
+
+def rows_by_group(groups: IntArray, values: npt.NDArray[Any]) -> IntArray:
+    """Return the rows group by group, in the order of their values.
+
+    Examples
+    --------
+    >>> rows_by_group(np.array([1, 0, 1]), np.array([5.0, 9.0, 2.0])).tolist()
+    [1, 2, 0]
+    """
+    order = np.argsort(_short(values), kind="stable")
+    return order[np.argsort(_short(groups)[order], kind="stable")]
+
+
+def _short(codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return codes from 0 as integers of 16 bits, which are sorted faster, if they fit."""
+    is_short = codes.dtype.kind == "i" and codes.max(initial=0) < 2**16
+    return codes.astype(np.uint16) if is_short else codes
 
 
 def joined(shares: FloatArray, most: int) -> IntArray:
