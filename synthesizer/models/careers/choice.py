@@ -29,7 +29,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import sparse
 from scipy.special import logsumexp
 
 from synthesizer.data.codes import GOLDEN, positions_in, splitmix
@@ -89,7 +88,7 @@ class Counted:
     def stacked(cls, parts: Sequence[Counted]) -> Self:
         """Return the counts of all persons of some parts."""
         alone, spent = (
-            sparse.vstack([getattr(part, name) for part in parts], format="csr")
+            scipy.sparse.vstack([getattr(part, name) for part in parts], format="csr")
             for name in ("alone", "spent")
         )
         known = np.concatenate([part.known for part in parts])
@@ -119,7 +118,9 @@ class Counted:
         n, (n_rows, width) = len(self.known), self.spent.shape
         person = np.repeat(np.arange(n_rows) // (n_rows // max(n, 1)), np.diff(self.spent.indptr))
         indices = self.spent.indices + width * person
-        return sparse.csr_array((self.spent.data, indices, self.spent.indptr), (n_rows, n * width))
+        return scipy.sparse.csr_array(
+            (self.spent.data, indices, self.spent.indptr), (n_rows, n * width)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ class CareerCounts:
         row, cell, value = _entries(runs, careers, n_states)
         present, column = np.unique(cell, return_inverse=True)
         exact = value.astype(np.float64)  # small variances are differences of squares
-        counts = sparse.csr_array((exact, (row, column)), shape=(n, len(present)))
+        counts = scipy.sparse.csr_array((exact, (row, column)), shape=(n, len(present)))
         known = _known(features, persons)
         spent = _spent(runs, careers, n_states).T.tocsr().astype(np.float64)
         mean, square, holders = (
@@ -196,7 +197,7 @@ class CareerCounts:
             row, column = np.append(row, some), np.append(column, kind + width)
             value = np.append(value, meetings[some, kind])
             width += meetings.shape[1]
-        alone = sparse.csr_array((value, (row, column)), shape=(len(careers), width))
+        alone = scipy.sparse.csr_array((value, (row, column)), shape=(len(careers), width))
         weights = np.append(self._weights, 0.0)[columns]  # 0 for the column -1
         return Counted(alone, spent, known, np.maximum(columns, 0), weights)
 
@@ -241,7 +242,7 @@ def _spent(runs: Runs, careers: Codes, k: int) -> Sparse:
     row = np.append(np.repeat(np.arange(n), periods), moved)
     cell = np.append(cells, np.full(len(moved), MAX_STRETCHES * k))
     much = np.append(np.ones(n * periods), runs.length[runs.first[moved]])
-    return sparse.csr_array((much, (row, cell)), shape=(n, MAX_STRETCHES * k + 1))
+    return scipy.sparse.csr_array((much, (row, cell)), shape=(n, MAX_STRETCHES * k + 1))
 
 
 def _entries(

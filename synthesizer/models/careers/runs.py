@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from synthesizer.data.table import BoolArray, IntArray
 
@@ -253,11 +253,11 @@ class Rules:
         return np.asarray(counts > 0)
 
     @cached_property
-    def _sparse(self) -> tuple[sparse.csr_array, bool]:
+    def _sparse(self) -> tuple[scipy.sparse.csr_array, bool]:
         """Return the forbidden or the allowed transitions, whichever are fewer."""
         is_forbidden = bool(self.allowed.mean() > 0.5)
         chosen = ~self.allowed if is_forbidden else self.allowed
-        return sparse.csr_array(chosen.astype(np.float32)), is_forbidden
+        return scipy.sparse.csr_array(chosen.astype(np.float32)), is_forbidden
 
     def violations(self, sequences: npt.NDArray[np.int32]) -> BoolArray:
         """Return which careers break a rule on first states or transitions, shape (n,)."""
