@@ -141,6 +141,7 @@ CEILINGS = {
     "extensions.households": 1241,
     "extensions.labelled": 877,
     "extensions.large_files": 667,
+    "extensions.private": 1300,
     "extensions.releases": 842,
     "extensions.survey": 1501,
     "extensions.verification": 7422,
@@ -160,7 +161,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 342
+MOST_FILES = 356
 """Most Python files of the package. It only falls, but for what a new extension divides, and for
 the choice of candidates, which survey weights share with conditions. One is
 `__main__`, for ``python -m synthesizer``."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthesizer.extensions.private.accounting import Accountant, sigma_of
-from synthesizer.extensions.private.drawing import Codes, draw
 from synthesizer.extensions.private.estimating import Groups, Measurement, Model, fit
+from synthesizer.extensions.private.even_draws import Codes, draw
 from synthesizer.extensions.private.junction import Array, Clique, model_cells
 from synthesizer.extensions.private.measuring import (
     MEAN_NOISE,
@@ -155,22 +155,9 @@ def _round(
     ]
 
 
-class _Components:
-    """Which variables are connected."""
-
-    def __init__(self, n: int) -> None:
-        self._root = list(range(n))
-
-    def of(self, i: int) -> int:
-        while self._root[i] != i:
-            i = self._root[i]
-        return i
-
-    def join(self, a: int, b: int) -> None:
-        self._root[self.of(a)] = self.of(b)
-
-    def connected(self, a: int, b: int) -> bool:
-        return self.of(a) == self.of(b)
+def _joined(components: list[int], a: int, b: int) -> list[int]:
+    """Return the component of each variable after joining those of a and b."""
+    return [components[b] if number == components[a] else number for number in components]
 
 
 def choose_forest(
@@ -181,35 +168,31 @@ def choose_forest(
     Each choice costs at most ``rho``. Which pairs are allowed follows from earlier choices. The
     choice of nothing ends the round.
     """
-    n = len(sizes.codes)
-    forest, graph, cliques = _Components(n), _Components(n), [*used]
+    forest = graph = [*range(len(sizes.codes))]
+    cliques = [*used]
     for pair in used:
-        graph.join(*pair)
+        graph = _joined(graph, *pair)
     too_large: set[Clique] = set()
     chosen: list[Option] = []
 
     def fits(pair: Clique) -> bool:
-        if pair in too_large or forest.connected(*pair):
+        a, b = pair
+        if pair in too_large or forest[a] == forest[b]:
             return False
-        if pair in cliques:
-            return True
-        # a pair of two components adds a table of its own cells only
-        tested = [*cliques, pair] if graph.connected(*pair) else [pair]
+        # a pair of two components adds a clique of its own cells only
+        tested = [*cliques, pair] if graph[a] == graph[b] else [pair]
         largest, cells = model_cells(sizes.codes, tested)
-        if largest <= LARGEST_CLIQUE and cells <= MOST_CELLS:
-            return True
-        too_large.add(pair)
-        return False
+        if largest > LARGEST_CLIQUE or cells > MOST_CELLS:
+            too_large.add(pair)
+        return pair not in too_large
 
     for _ in range(n_picks):
         option = scores.best(fits, rho)
         if option is None:
             break
         chosen.append(option)
-        pair = option[0]
-        forest.join(*pair)
-        graph.join(*pair)
-        cliques.append(pair)
+        forest, graph = _joined(forest, *option[0]), _joined(graph, *option[0])
+        cliques.append(option[0])
     return chosen
 
 

@@ -145,8 +145,8 @@ def fit(
     cliques = sorted({m.clique for m in measurements})
     tree = JunctionTree(sizes, cliques)
     terms = [_Term(m, tree, total) for m in measurements]
-    place = {clique: k for k, clique in enumerate(cliques)}
-    owners = [place[m.clique] for m in measurements]
+    position = {clique: k for k, clique in enumerate(cliques)}
+    owners = [position[m.clique] for m in measurements]
     homes = [tree.home(clique) for clique in cliques]
     shapes = [
         shape_in(tree.nodes[k].clique, c, tree.sizes) for k, c in zip(homes, cliques, strict=True)

@@ -102,17 +102,9 @@ class JunctionTree:
             parent, clique = best[chosen][1], cliques[chosen]
             above = nodes[parent].clique
             separator = tuple(sorted({*clique} & {*above}))
-            nodes.append(
-                _Node(
-                    clique,
-                    parent,
-                    separator,
-                    rest_of(clique, separator),
-                    rest_of(above, separator),
-                    shape_in(clique, separator, self.sizes),
-                    shape_in(above, separator, self.sizes),
-                )
-            )
+            rests = rest_of(clique, separator), rest_of(above, separator)
+            shapes = (shape_in(one, separator, self.sizes) for one in (clique, above))
+            nodes.append(_Node(clique, parent, separator, *rests, *shapes))
             for i in waiting:
                 shared = len({*cliques[i]} & {*clique})
                 if shared > best[i][0]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthesizer.extensions.private.accounting import Accountant, sigma_of
-from synthesizer.extensions.private.drawing import Codes, even_draws
 from synthesizer.extensions.private.estimating import Groups, Measurement, grouped
+from synthesizer.extensions.private.even_draws import Codes, even_draws
 from synthesizer.extensions.private.junction import Array, Clique
 from synthesizer.extensions.private.noise import Noise, in_thousandths
 

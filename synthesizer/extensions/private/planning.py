@@ -55,13 +55,11 @@ def plan_privacy(request: PlanRequest) -> Draft[PrivatePlan | None]:
         return Draft(None, (problem("privacy_no_variables"),))
     domain = Domain(tuple(variables))
     findings.notes.append(note("privacy_steward"))
-    rows = context.config.rows
-    public_rows = context.table.n_rows if options.rows == "public" else rows
-    if public_rows is not None:
-        findings.notes += error_notes(domain, options.budget, public_rows)
-        if options.delta * public_rows > 1:
-            facts = {"delta": options.delta, "rows": public_rows}
-            findings.problem("privacy_delta_large", **facts)
+    if options.rows == "public":  # a noisy number is known after the fit only
+        rows = context.table.n_rows
+        findings.notes += error_notes(domain, options.budget, rows)
+        if options.delta * rows > 1:
+            findings.problem("privacy_delta_large", delta=options.delta, rows=rows)
             return findings.of(None)
     made = PrivatePlan(
         options=options, domain=domain, makes_all=True, fits_categories=False, keeps_rules=True

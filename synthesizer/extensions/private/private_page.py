@@ -10,47 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from synthesizer.extensions.private.private_release import PrivateRelease
-from synthesizer.report.blocks import (
-    Block,
-    Cell,
-    DataTable,
-    Note,
-    Words,
-    section,
-    value_table,
-)
+from synthesizer.plan.findings import note
+from synthesizer.report.blocks import Block, Cell, DataTable, Note, Words, section, value_table
 from synthesizer.report.codebook.datasets import Facts
 from synthesizer.report.record import Record
-
-_MEANING = (
-    "Take any person and two files: one with this person's record, and one without. Whatever "
-    "someone sees in the synthetic files, its probability differs between the two by a factor of "
-    "at most e^epsilon, besides an event of probability delta. So the synthetic files reveal "
-    "little more about the person than if the record had never been in the file. What is true of "
-    "a whole group can be learnt with or without the record, and is no breach."
-)
-_PUBLIC = (
-    "Public are names, kinds and order of the variables, their levels, missing codes, ranges and "
-    "bins, the form of the file, and every setting. All are declared in the configuration, and "
-    "must not be chosen by looking at the data. Numbers beyond the range are moved to its end. "
-    "Missing codes that are not declared count as the first declared one."
-)
-_TRUSTED = (
-    "Trusted are the steward, who has the confidential file, and the computer. The noise comes "
-    "from the operating system through the OpenDP library, not from the seed of the run, so that "
-    "a run cannot be repeated. Each run spends its budget again: epsilons of several runs on the "
-    "same persons add up, at least nearly."
-)
-_NOT_COVERED = (
-    "Checks, verdict and this report are computed from the confidential data without noise. The "
-    "guarantee does not cover them: keep them, and decide about a release without publishing "
-    "them. A choice among several runs by their checks is not covered either."
-)
-_HAZARDS = (
-    "Not protected: a person with several records, of which each is protected by itself; "
-    "household members or others whose records are alike; the time that a run takes; messages of "
-    "refused runs."
-)
 
 
 @section(
@@ -61,11 +24,12 @@ _HAZARDS = (
 def privacy_section(record: Record) -> Iterator[Block]:
     """Yield the sheet of the guarantee."""
     release: PrivateRelease = record.extensions["privacy"]
-    yield Note(_NOT_COVERED, "look", start="For the steward only.")
+    yield Note(note("privacy_not_covered"), "look", start="For the steward only.")
     yield guarantee_table(release)
-    yield Words([_MEANING, *_of_rows(release)])
+    exact = [note("privacy_rows_exact", rho=4 * release.rho)] if release.rows == "public" else []
+    yield Words([note("privacy_meaning"), *exact])
     yield mechanism_table(release)
-    yield Words([_PUBLIC, _TRUSTED, _HAZARDS])
+    yield Words([note("privacy_public"), note("privacy_trusted"), note("privacy_hazards")])
     yield tables_table(release)
 
 
@@ -82,16 +46,6 @@ def guarantee_table(release: PrivateRelease) -> DataTable:
         ("Expected error of one-way tables, 0 to 1", f"{release.one_way_error:.4f}"),
     ]
     return value_table("The guarantee", values)
-
-
-def _of_rows(release: PrivateRelease) -> Iterator[str]:
-    """Yield a sentence about an exact number of records."""
-    if release.rows == "public":
-        yield (
-            "The exact number of records is published and not protected. Files of the same number "
-            "differ by one record removed and another one added. For these rho is four times as "
-            f"large ({4 * release.rho:.4g})."
-        )
 
 
 def mechanism_table(release: PrivateRelease) -> DataTable:
@@ -122,7 +76,7 @@ def on_screen(record: Record) -> Iterator[DataTable | Note]:
     """Yield the guarantee and the warning about checks."""
     release: PrivateRelease = record.extensions["privacy"]
     yield guarantee_table(release)
-    yield Note(_NOT_COVERED)
+    yield Note(note("privacy_not_covered"))
 
 
 def codebook_facts(facts: Facts) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from synthesizer.data.table import Column, Kind, Variable
 Codes = npt.NDArray[np.int32]
 MAX_CELLS = 2_000
 """Most levels and bins of one variable."""
+MOST_STEPS = 2**50
+"""Most values of a number; with more decimals the last ones are left out."""
 DAY = 0
 """Decimals of dates, which are whole days since 1970."""
 
@@ -47,14 +49,19 @@ class Grid:
     def of(cls, ends: Sequence[float], decimals: int, bins: int) -> Grid:
         """Return equal bins between two ends; with more ends, they are the edges of the bins.
 
+        The last edge belongs to the last bin; repeated, it is a bin of its own.
+
         Raises
         ------
         ValueError
             If ends do not rise.
         """
+        while decimals and (ends[-1] - ends[0]) * 10**decimals > MOST_STEPS:
+            decimals -= 1
         scale = 10**decimals
         points = [round((end - ends[0]) * scale) for end in ends]
-        if len(points) < 2 or any(b <= a for a, b in pairwise(points)):
+        rising = points[:-1] if len(points) > 2 and points[-2] == points[-1] else points
+        if len(rising) < 2 or any(b <= a for a, b in pairwise(rising)):
             raise ValueError("must be rising numbers: [LOW, HIGH], or the edges of bins")
         last = points[-1] + 1
         if len(points) == 2:
