@@ -29,12 +29,16 @@ class Measurement:
     sigma: float
 
 
-def grouped(table: Array, groups: Sequence[Groups | None]) -> Array:
-    """Sum the cells of a table by groups of levels."""
-    for axis, group in enumerate(groups):
-        if group is not None:
-            one_hot = np.eye(int(group.max()) + 1)[group]
-            table = np.moveaxis(np.tensordot(table, one_hot, (axis, 0)), -1, axis)
+def one_hot(groups: Sequence[Groups | None]) -> list[Array | None]:
+    """Return for each axis a matrix of levels by groups, None for all levels."""
+    return [None if group is None else np.eye(int(group.max()) + 1)[group] for group in groups]
+
+
+def grouped(table: Array, matrices: Sequence[Array | None]) -> Array:
+    """Sum the cells of a table by groups of levels, of which ``matrices`` has one for each axis."""
+    for axis, matrix in enumerate(matrices):
+        if matrix is not None:
+            table = np.moveaxis(np.tensordot(table, matrix, (axis, 0)), -1, axis)
     return table
 
 
@@ -46,7 +50,7 @@ class _Term:
         clique = tree.nodes[self.node].clique
         self.rest = rest_of(clique, measured.clique)
         self.groups = measured.groups
-        self.hot = [None if g is None else np.eye(int(g.max()) + 1)[g] for g in self.groups]
+        self.hot = one_hot(self.groups)
         sizes = [tree.sizes[i] for i in measured.clique]
         self.index = np.ix_(
             *(np.arange(n) if g is None else g for n, g in zip(sizes, self.groups, strict=True))
@@ -57,15 +61,7 @@ class _Term:
 
     def __call__(self, marginals: list[Array]) -> tuple[float, Array]:
         """Return the loss and its gradient by the cells of the measured variables."""
-        table = marginals[self.node].sum(axis=self.rest)
-        if len(self.hot) == 2:
-            left, right = self.hot
-            table = table if left is None else left.T @ table
-            table = table if right is None else table @ right
-        elif self.is_grouped:
-            for axis, hot in enumerate(self.hot):
-                if hot is not None:
-                    table = np.moveaxis(np.tensordot(table, hot, (axis, 0)), -1, axis)
+        table = grouped(marginals[self.node].sum(axis=self.rest), self.hot)
         error = table - self.values
         loss = 0.5 * self.weight * float(np.vdot(error, error))
         gradient = self.weight * error

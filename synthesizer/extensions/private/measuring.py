@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthesizer.extensions.private.accounting import Accountant, sigma_of
-from synthesizer.extensions.private.estimating import Groups, Measurement, grouped
+from synthesizer.extensions.private.estimating import Groups, Measurement, grouped, one_hot
 from synthesizer.extensions.private.even_draws import Codes, even_draws
 from synthesizer.extensions.private.junction import Array, Clique
 from synthesizer.extensions.private.noise import Noise, in_thousandths
@@ -73,7 +73,7 @@ class Confidential:
         Groups of levels are sums of cells, so a record is in one group; they must be public.
         """
         every = tuple(groups) if groups is not None else (None,) * len(clique)
-        exact = np.rint(grouped(self._table(clique), every)).astype(np.int64)
+        exact = np.rint(grouped(self._table(clique), one_hot(every))).astype(np.int64)
         self.accountant.spend(step, self._noise.table_cost(exact.size, rho))
         noisy = self._noise.table(exact.ravel(), rho).astype(float).reshape(exact.shape)
         return Measurement(clique, every, noisy, sigma_of(rho))

@@ -11,20 +11,18 @@ from synthesizer.extensions.private.noise import opendp
 from synthesizer.extensions.private.private_options import PrivacyOptions
 from synthesizer.extensions.private.private_source import PrivatePlan, error_notes
 from synthesizer.extensions.private.public_domain import (
-    DAY,
     MAX_CELLS,
     NEEDED_BY_KIND,
     Domain,
     Grid,
     PublicVariable,
-    end_of,
 )
 from synthesizer.plan.context import Context
 from synthesizer.plan.extended import PlanRequest
 from synthesizer.plan.findings import Draft, Findings, note, problem
 
 CODED = ("missing", "levels")
-REFUSED_KEYS = (
+REFUSED_KEYS = [
     "rules",
     "forbid",
     "structural_zeros",
@@ -34,7 +32,7 @@ REFUSED_KEYS = (
     "proper",
     "survival",
     "conditions",
-)
+]
 """Keys that read the data beside the mechanisms, or that only a chain can respect."""
 
 
@@ -93,32 +91,21 @@ def _refused_parts(request: PlanRequest) -> Iterator[str]:
     if context.data.whole is not None:
         yield problem("privacy_sampled")
     for name in config.sections:
-        if name != "privacy" and name not in _placed():
+        if name != "privacy" and not extension_keys()[name].placements:
             yield problem("privacy_refuses", key=name)
     derived = [step.variable for step in request.chain.steps if step.model.abilities.deterministic]
     if derived:
         yield problem("privacy_derived", names=derived)
 
 
-def _placed() -> set[str]:
-    """Return keys whose options have defaults in every configuration."""
-    return {name for name, key in extension_keys().items() if key.placements}
-
-
 def _variables(
     context: Context, options: PrivacyOptions, findings: Findings
 ) -> list[PublicVariable]:
     """Return the public facts of the variables, after adding a problem for each undeclared one."""
-    found = []
-    names = context.columns.names or ()
-    left_out = {*context.data.left_out}
-    for name in names:
-        if name in context.config.drop and name not in left_out:
-            continue
-        variable = _variable(context, options, name, findings)
-        if variable is not None:
-            found.append(variable)
-    return found
+    dropped = {*context.config.drop} - {*context.data.left_out}
+    names = [name for name in context.columns.names or () if name not in dropped]
+    made = [_variable(context, options, name, findings) for name in names]
+    return [variable for variable in made if variable is not None]
 
 
 def _variable(
@@ -128,9 +115,8 @@ def _variable(
     kind = None if settings is None else settings.declaration().declared_kind
     if name in options.ranges and kind is None:
         kind = options.kinds[name]
-    if kind is None or (settings is None and kind is not Kind.ID):
-        absent = "kind" if kind is None else ", ".join(NEEDED_BY_KIND.get(kind, CODED))
-        findings.problem("privacy_undeclared", name=name, absent=absent)
+    if kind is None:
+        findings.problem("privacy_undeclared", name=name, absent="kind")
         return None
     absent_keys = [k for k in NEEDED_BY_KIND.get(kind, CODED) if getattr(settings, k, None) is None]
     if kind in (Kind.NUMERIC, Kind.DATE) and name not in options.ranges:
@@ -144,9 +130,7 @@ def _variable(
     levels, missing = settings.levels or (), settings.missing or ()
     if kind in (Kind.NUMERIC, Kind.DATE):
         try:
-            ends = [end_of(end) for end in options.ranges[name]]
-            decimals = DAY if kind is Kind.DATE else settings.decimals or 0
-            grid = Grid.of(ends, decimals, options.bins)
+            grid = Grid.of(options.ranges[name], settings.decimals or 0, options.bins)
         except ValueError:
             findings.problem("privacy_range", name=name)
             return None

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import plural
 
 
 class _Result(Displayed, BaseModel):
@@ -57,16 +56,6 @@ class PrivateRelease(_Result):
     def pairs(self) -> int:
         """Number of two-way tables."""
         return sum(len(table.variables) == 2 for table in self.tables)
-
-    @property
-    def guarantee(self) -> str:
-        """Epsilon and delta in words."""
-        return f"epsilon {self.epsilon:g}, delta {self.delta:g}"
-
-    @property
-    def in_words(self) -> str:
-        """The size of the release in one sentence."""
-        return f"{plural(self.pairs, 'two-way table')} of {self.n_rows:,} records"
 
 
 def read_release(content: Any) -> PrivateRelease:

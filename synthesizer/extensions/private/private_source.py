@@ -12,13 +12,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.source import Beside, Request, Source
 from synthesizer.extensions.private.accounting import Accountant
 from synthesizer.extensions.private.adaptive import Fitted, synthesise
-from synthesizer.extensions.private.measuring import (
-    ONE_WAY,
-    SELECTION,
-    TWO_WAY,
-    Sizes,
-    one_way_error,
-)
+from synthesizer.extensions.private.measuring import SELECTION, Sizes, one_way_error
 from synthesizer.extensions.private.noise import Noise, OpenDP
 from synthesizer.extensions.private.private_options import PrivacyOptions
 from synthesizer.extensions.private.private_release import PrivateRelease, PrivateTable, Step
@@ -27,11 +21,8 @@ from synthesizer.plan.extended import Fitting, Planned
 from synthesizer.plan.findings import note
 from synthesizer.report.blocks import Cell, DataTable, value_table
 
-MECHANISMS = {
-    ONE_WAY: "discrete Gaussian noise",
-    SELECTION: "exponential mechanism",
-    TWO_WAY: "discrete Gaussian noise",
-}
+MECHANISMS = {SELECTION: "exponential mechanism"}
+"""Mechanisms of steps that measure no tables."""
 LARGE_ERROR = 0.05
 """Error of one-way tables from which pairs show noise rather than dependence."""
 
@@ -47,8 +38,7 @@ class PrivatePlan(Planned):
 
     def source(self, fitting: Fitting) -> PrivateSource:
         """Return a source with a model of these records, after spending the whole budget."""
-        progress = fitting.progress
-        return PrivateSource.fitted(self, fitting.table, None if progress is None else progress)
+        return PrivateSource.fitted(self, fitting.table, fitting.progress)
 
     def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the guarantee, which follows from the configuration alone."""
@@ -169,7 +159,14 @@ class PrivateSource(Source):
             rows=options.rows,
             n_rows=self.n_units,
             steps=tuple(
-                Step(name=name, mechanism=MECHANISMS[name], count=count, rho=rho)
+                Step(
+                    name=name,
+                    mechanism="exponential mechanism"
+                    if name == SELECTION
+                    else "discrete Gaussian noise",
+                    count=count,
+                    rho=rho,
+                )
                 for name, (count, rho) in self.accountant.shares().items()
             ),
             tables=tuple(

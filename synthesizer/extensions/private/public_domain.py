@@ -24,8 +24,6 @@ MAX_CELLS = 2_000
 """Most levels and bins of one variable."""
 MOST_STEPS = 2**50
 """Most values of a number; with more decimals the last ones are left out."""
-DAY = 0
-"""Decimals of dates, which are whole days since 1970."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,18 @@ class Grid:
     starts: tuple[int, ...]
 
     @classmethod
-    def of(cls, ends: Sequence[float], decimals: int, bins: int) -> Grid:
+    def of(cls, given: Sequence[float | str], decimals: int, bins: int) -> Grid:
         """Return equal bins between two ends; with more ends, they are the edges of the bins.
 
-        The last edge belongs to the last bin; repeated, it is a bin of its own.
+        The last edge belongs to the last bin; repeated, it is a bin of its own. Dates have no
+        decimals: they are whole days.
 
         Raises
         ------
         ValueError
             If ends do not rise.
         """
+        ends = [end_of(end) for end in given]
         while decimals and (ends[-1] - ends[0]) * 10**decimals > MOST_STEPS:
             decimals -= 1
         scale = 10**decimals

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from synthesizer.extensions.private.estimating import Measurement, Model, fit, grouped, one_hot
 from synthesizer.extensions.private.even_draws import draw, even_draws
-from synthesizer.extensions.private.estimating import Measurement, Model, fit, grouped
 from synthesizer.extensions.private.junction import JunctionTree, elimination_cliques, model_cells
 
 SIZES = (3, 2, 4, 3, 2, 3)
@@ -89,11 +89,11 @@ def test_estimates_meet_tables_that_agree() -> None:
         for c in [(0, 1), (1, 2), (2, 3), (0, 3)]
     ]
     halves = np.array([0, 0, 1, 1])
-    sums = grouped(p.sum(axis=(1, 3)), (None, halves))
+    sums = grouped(p.sum(axis=(1, 3)), one_hot((None, halves)))
     measured.append(Measurement((0, 2), (None, halves), sums, 1.0))
     model = fit(sizes, measured, 1000, iterations=5000, tolerance=1e-9)
     for one in measured:
-        found = grouped(model.table(one.clique), one.groups)
+        found = grouped(model.table(one.clique), one_hot(one.groups))
         np.testing.assert_allclose(found, one.values, atol=1)
     assert model.losses == sorted(model.losses, reverse=True)
 

@@ -153,7 +153,7 @@ def test_the_record_is_read_again_with_its_sheet(tmp_path: Path) -> None:
 
 def test_a_frame_is_synthesised_in_python() -> None:
     frame = pd.DataFrame({"a": ["x", "y", "x"] * 100, "b": np.arange(300) % 7})
-    variables = {
+    variables: dict[str, Any] = {
         "a": {"levels": ["x", "y"], "missing": []},
         "b": {"kind": "numeric", "decimals": 0, "missing": []},
     }
@@ -262,7 +262,7 @@ def test_panels_and_weights_are_refused(tmp_path: Path) -> None:
     config = {"variables": sex, "privacy": {"epsilon": 1}}
     with pytest.raises(ConfigError, match="privacy"):
         planned(tmp_path, text, panel={"person": "id", "time": "year"}, **config)
-    weights = {"variables": VARIABLES, "weights": "age"}
+    weights: dict[str, Any] = {"variables": VARIABLES, "weights": "age"}
     with pytest.raises(ConfigError, match="privacy: "):
         planned(tmp_path, **weights)
 
