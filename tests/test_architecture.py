@@ -141,7 +141,7 @@ CEILINGS = {
     "extensions.households": 1241,
     "extensions.labelled": 877,
     "extensions.large_files": 667,
-    "extensions.private": 1309,
+    "extensions.private": 1323,
     "extensions.releases": 842,
     "extensions.survey": 1501,
     "extensions.verification": 7422,

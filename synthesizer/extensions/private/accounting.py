@@ -78,8 +78,8 @@ def epsilon_of(rho: float, delta: float) -> float:
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
     """Return the least value of a function with one minimum (golden section)."""
     for _ in range(STEPS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        low, high = (low, right) if function(left) < function(right) else (left, high)
+        remaining, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        low, high = (low, right) if function(remaining) < function(right) else (remaining, high)
     return function((low + high) / 2)
 
 
@@ -114,7 +114,7 @@ class Accountant:
     --------
     >>> accountant = Accountant(0.5)
     >>> accountant.spend("selection", 0.375)
-    >>> accountant.left
+    >>> accountant.remaining
     0.125
     >>> accountant.spend("selection", 0.25)
     Traceback (most recent call last):
@@ -131,16 +131,16 @@ class Accountant:
         return sum((charge.rho for charge in self.charges), Fraction(0))
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Budget that is left, rounded down."""
-        left = Fraction(self.rho) - self.spent
-        rounded = float(left)
-        return math.nextafter(rounded, 0) if Fraction(rounded) > left else rounded
+        remaining = Fraction(self.rho) - self.spent
+        rounded = float(remaining)
+        return math.nextafter(rounded, 0) if Fraction(rounded) > remaining else rounded
 
     def spend(self, step: str, rho: float) -> None:
         """Record a charge before its mechanism draws."""
         if not rho > 0 or Fraction(rho) > Fraction(self.rho) - self.spent:
-            raise BudgetError(f"{step}: a charge of {rho:g} exceeds {self.left:g}")
+            raise BudgetError(f"{step}: a charge of {rho:g} exceeds {self.remaining:g}")
         self.charges.append(Charge(step, Fraction(rho)))
 
     def shares(self) -> dict[str, tuple[int, float]]:

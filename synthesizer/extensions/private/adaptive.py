@@ -100,17 +100,17 @@ def synthesise(
     ]
     measured = list(one.measured)
     model = fit(inner.sizes.codes, measured, one.total, iterations=ITERATIONS)
-    for left in range(ROUNDS, 0, -1) if has_pairs else ():
-        found = _round(inner, model, versions, measured, left)
-        if found:
-            measured += found
+    for remaining in range(ROUNDS, 0, -1) if has_pairs else ():
+        result = _round(inner, model, versions, measured, remaining)
+        if result:
+            measured += result
             model = fit(
                 inner.sizes.codes,
                 measured,
                 one.total,
                 start=model,
                 tolerance=TOLERANCE,
-                iterations=LAST_ITERATIONS if left == 1 else ITERATIONS,
+                iterations=LAST_ITERATIONS if remaining == 1 else ITERATIONS,
             )
         if progress is not None:
             progress(1)
@@ -126,7 +126,7 @@ def _round(
 ) -> list[Measurement]:
     """Choose a forest of pairs and return their noisy tables."""
     accountant, n = records.accountant, records.n_variables
-    budget = accountant.left / rounds_left
+    budget = accountant.remaining / rounds_left
     for_choices = SELECTION_SHARE / (1 - ONE_WAY_SHARE)
     n_picks = max(1, round(TABLES_PER_VARIABLE * (n - 1)))
     each = budget * (1 - for_choices) / n_picks
@@ -141,7 +141,7 @@ def _round(
     if not chosen:
         return []
     # what a short round saves goes to later rounds; the last one spends all
-    spend = accountant.left if rounds_left == 1 else each * len(chosen)
+    spend = accountant.remaining if rounds_left == 1 else each * len(chosen)
     shares = shares_by_size([hot[c[0]][r].shape[1] * hot[c[1]][s].shape[1] for c, r, s in chosen])
     return [
         records.measure(

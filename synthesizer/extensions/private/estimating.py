@@ -82,12 +82,12 @@ class Model:
         """Return expected counts of variables that are in one node."""
         k = self.tree.home(clique)
         rest = rest_of(self.tree.nodes[k].clique, clique)
-        found: Array = self.total * self.marginals[k].sum(axis=rest)
-        return found
+        result: Array = self.total * self.marginals[k].sum(axis=rest)
+        return result
 
     def pairs(self) -> dict[Clique, Array]:
         """Return the expected counts of all two-way tables, along the tree."""
-        found: dict[Clique, Array] = {}
+        result: dict[Clique, Array] = {}
         tree, nodes = self.tree, self.tree.nodes
         links: list[list[int]] = [[] for _ in nodes]
         for k in range(1, len(nodes)):
@@ -107,13 +107,13 @@ class Model:
                 k, before, joint = waiting.pop()
                 clique = nodes[k].clique
                 for b in clique:
-                    if b > a and (a, b) not in found:
+                    if b > a and (a, b) not in result:
                         rest = tuple(1 + x for x in rest_of(clique, (b,)))
-                        found[a, b] = self.total * joint.sum(axis=rest)
+                        result[a, b] = self.total * joint.sum(axis=rest)
                 for other in links[k]:
                     if other != before:
                         waiting.append((other, k, self._passed(joint, k, other)))
-        return found
+        return result
 
     def _passed(self, joint: Array, k: int, other: int) -> Array:
         """Return the joint table of a variable and node ``other`` from that with node ``k``."""
@@ -125,8 +125,8 @@ class Model:
         below = self.marginals[other].sum(axis=rest_of(clique, separator))
         ratio = np.divide(message, below, out=np.zeros_like(message), where=below > 0)
         shape = shape_in(clique, separator, self.tree.sizes)
-        found: Array = ratio.reshape(len(joint), *shape) * self.marginals[other]
-        return found
+        result: Array = ratio.reshape(len(joint), *shape) * self.marginals[other]
+        return result
 
 
 def fit(

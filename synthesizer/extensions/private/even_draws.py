@@ -54,10 +54,12 @@ def even_draws(
     expected = weights / weights.sum(axis=1, keepdims=True) * sizes[:, None]
     whole = np.floor(expected + 1e-9)
     fractions = np.maximum(expected - whole, 0.0)
-    left = sizes - whole.sum(axis=1)
+    remaining = sizes - whole.sum(axis=1)
     ends = np.cumsum(fractions, axis=1)
-    ends *= np.divide(left, ends[:, -1], out=np.zeros(len(left)), where=ends[:, -1] > 0)[:, None]
-    ends[:, -1] = left
+    ends *= np.divide(remaining, ends[:, -1], out=np.zeros(len(remaining)), where=ends[:, -1] > 0)[
+        :, None
+    ]
+    ends[:, -1] = remaining
     offsets = (rng.random() + GOLDEN * np.arange(len(present))) % 1.0
     steps = np.floor(ends + offsets[:, None])
     counts = whole + np.diff(steps, axis=1, prepend=np.floor(offsets)[:, None])

@@ -37,20 +37,20 @@ def elimination_cliques(sizes: Sequence[int], cliques: Iterable[Clique]) -> list
         return total
 
     costs = {i: cost(i) for i in neighbours}
-    found: list[set[int]] = []
+    result: list[set[int]] = []
     while costs:
         chosen = min(costs, key=costs.__getitem__)
         around = neighbours.pop(chosen)
         del costs[chosen]
         clique_set = {chosen, *around}
-        if not any(clique_set <= other for other in found):
-            found.append(clique_set)
+        if not any(clique_set <= other for other in result):
+            result.append(clique_set)
         for i in around:
             neighbours[i] |= around
             neighbours[i] -= {i, chosen}
         for i in around:
             costs[i] = cost(i)
-    return [tuple(sorted(clique)) for clique in found]
+    return [tuple(sorted(clique)) for clique in result]
 
 
 def model_cells(sizes: Sequence[int], cliques: Iterable[Clique]) -> tuple[int, int]:

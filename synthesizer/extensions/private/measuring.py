@@ -99,8 +99,8 @@ class Confidential:
         scores: list[float] = []
         for (a, b), mean in expected.items():
             difference = self._table((a, b)) - mean
-            for r, left in enumerate(versions[a]):
-                part = left.T @ difference
+            for r, remaining in enumerate(versions[a]):
+                part = remaining.T @ difference
                 for s, right in enumerate(versions[b]):
                     sums = part @ right
                     options.append(((a, b), r, s))
@@ -126,12 +126,12 @@ class Scores:
         for pair, _, _ in self.options:
             if pair not in is_allowed:
                 is_allowed[pair] = allowed(pair)
-        left = [k for k, option in enumerate(self.options) if is_allowed[option[0]]]
-        if not left:
+        remaining = [k for k, option in enumerate(self.options) if is_allowed[option[0]]]
+        if not remaining:
             return None
         self._accountant.spend(SELECTION, self._noise.choice_cost(rho))
-        chosen = self._noise.choice(np.append(self._scores[left], 0), rho)
-        return self.options[left[chosen]] if chosen < len(left) else None
+        chosen = self._noise.choice(np.append(self._scores[remaining], 0), rho)
+        return self.options[remaining[chosen]] if chosen < len(remaining) else None
 
 
 @dataclass(frozen=True)

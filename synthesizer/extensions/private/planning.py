@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from synthesizer.config.keys import VariableConfig
 from synthesizer.data.encoding import FEW
 from synthesizer.data.plugins import extension_keys
 from synthesizer.data.table import Kind
@@ -73,8 +74,6 @@ def _refused(request: PlanRequest) -> Iterator[str]:
     for key in REFUSED_KEYS:
         if getattr(config, key, None):
             yield problem("privacy_refuses", key=key)
-    if config.design is not None:
-        yield problem("privacy_weights")
     yield from _refused_parts(request)
 
 
@@ -122,11 +121,20 @@ def _variable(
     if kind in (Kind.NUMERIC, Kind.DATE) and name not in options.ranges:
         absent_keys.append(f"privacy.ranges.{name}")
     if absent_keys:
-        code = "privacy_undeclared_number" if kind is Kind.NUMERIC else "privacy_undeclared"
-        findings.problem(code, name=name, absent=", ".join(absent_keys))
+        if kind is Kind.NUMERIC:
+            findings.problem("privacy_undeclared_number", name=name, absent=", ".join(absent_keys))
+        else:
+            findings.problem("privacy_undeclared", name=name, absent=", ".join(absent_keys))
         return None
     if kind is Kind.ID or settings is None:
         return None
+    return _declared(name, kind, settings, options, findings)
+
+
+def _declared(
+    name: str, kind: Kind, settings: VariableConfig, options: PrivacyOptions, findings: Findings
+) -> PublicVariable | None:
+    """Return a variable with complete declarations, or None after a problem of its values."""
     levels, missing = settings.levels or (), settings.missing or ()
     if kind in (Kind.NUMERIC, Kind.DATE):
         try:

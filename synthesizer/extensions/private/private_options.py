@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -23,6 +24,13 @@ def _end(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime.date) else value
 
 
+def _number(value: object) -> object:
+    """Return a number for a text such as 1e-9, which YAML reads as text."""
+    is_power = isinstance(value, str) and re.fullmatch(r"[0-9.]+[eE]-?[0-9]+", value)
+    return float(str(value)) if is_power else value
+
+
+Power = BeforeValidator(_number)
 End = Annotated[float | str, BeforeValidator(_end)]
 Ends = Annotated[tuple[End, ...], Field(min_length=2, max_length=1000)]
 
@@ -37,13 +45,15 @@ class PrivacyOptions(Section):
     0.015
     """
 
-    epsilon: Positive | None = Field(
+    epsilon: Annotated[Positive | None, Power] = Field(
         None, description="limit of the disclosure about one record; 1 by default, at most 20"
     )
-    delta: Annotated[float, Strict(), Field(ge=1e-100, le=0.01)] = Field(
+    delta: Annotated[float, Strict(), Field(ge=1e-100, le=0.01), Power] = Field(
         USUAL_DELTA, description="probability beyond epsilon; far below 1 / records"
     )
-    rho: Positive | None = Field(None, description="budget of zCDP, in place of epsilon")
+    rho: Annotated[Positive | None, Power] = Field(
+        None, description="budget of zCDP, in place of epsilon"
+    )
     rows: Literal["noisy", "public"] = Field(
         "noisy",
         description="number of records: noisy, or public if the exact number may be published",

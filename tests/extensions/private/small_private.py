@@ -46,14 +46,14 @@ def settings(path: Any, folder: Any, **privacy: Any) -> dict[str, Any]:
 
 
 def records(seed: int, n: int, sizes: tuple[int, ...]) -> Any:
-    """Return codes of n records, each variable near to the one before."""
+    """Return codes of n records, each variable close to the one before."""
     rng = np.random.default_rng(seed)
     codes = np.zeros((n, len(sizes)), dtype=np.int32)
     codes[:, 0] = rng.integers(0, sizes[0], n)
     for i in range(1, len(sizes)):
         noise = rng.random(n) < 0.3
-        near = codes[:, i - 1] * sizes[i] // sizes[i - 1]
-        codes[:, i] = np.where(noise, rng.integers(0, sizes[i], n), near)
+        close = codes[:, i - 1] * sizes[i] // sizes[i - 1]
+        codes[:, i] = np.where(noise, rng.integers(0, sizes[i], n), close)
     return codes
 
 

@@ -48,13 +48,13 @@ def test_the_accountant_spends_to_the_last_bit_and_no_more() -> None:
     accountant = Accountant(0.1)
     for _ in range(9):
         accountant.spend("tables", 0.01)
-    last = accountant.left
+    last = accountant.remaining
     assert Fraction(last) <= Fraction(0.1) - 9 * Fraction(0.01)
     with pytest.raises(BudgetError):
         accountant.spend("tables", math.nextafter(last, 1) + 1e-18)
     accountant.spend("tables", last)
     with pytest.raises(BudgetError):
-        accountant.spend("tables", 5e-324 if accountant.left == 0 else 0.01)
+        accountant.spend("tables", 5e-324 if accountant.remaining == 0 else 0.01)
     assert accountant.spent <= Fraction(0.1)
 
 

@@ -1,6 +1,6 @@
 """One record more or less moves no table by more than 1, and no score by more than 1.
 
-Noise is switched off or replayed, so that both files are asked the same questions. Each test has a
+Noise is switched off or replayed, so that both files are recording the same questions. Each test has a
 broken control that it must find.
 """
 
@@ -31,15 +31,15 @@ Movement = tuple[float, float]
 
 def movement(codes: Any, neighbour: Any, seed: int) -> Movement:
     """Return the largest sum of moved counts in a table, and the most that a score moved."""
-    asked = RecordingNoise(seed)
-    synthesise(codes, plain_sizes(SIZES), Accountant(0.3), asked)
-    again = ReplayedNoise(asked.recorded)
+    recording = RecordingNoise(seed)
+    synthesise(codes, plain_sizes(SIZES), Accountant(0.3), recording)
+    again = ReplayedNoise(recording.recorded)
     synthesise(neighbour, plain_sizes(SIZES), Accountant(0.3), again)
-    assert len(asked.exact) == len(again.exact) > len(SIZES)
+    assert len(recording.exact) == len(again.exact) > len(SIZES)
     tables = [
-        np.abs(np.subtract(a, b)).sum() for a, b in zip(asked.exact, again.exact, strict=True)
+        np.abs(np.subtract(a, b)).sum() for a, b in zip(recording.exact, again.exact, strict=True)
     ]
-    scores = [np.abs(a - b).max() for a, b in zip(asked.scores, again.scores, strict=True)]
+    scores = [np.abs(a - b).max() for a, b in zip(recording.scores, again.scores, strict=True)]
     return float(max(tables)), float(max(scores))
 
 

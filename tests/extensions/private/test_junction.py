@@ -61,7 +61,7 @@ def test_marginals_and_pairs_are_sums_over_all_cells(number: int) -> None:
 @pytest.mark.parametrize("number", range(len(GRAPHS)))
 def test_a_tree_contains_every_clique_and_its_intersections_run(number: int) -> None:
     cliques = elimination_cliques(SIZES, GRAPHS[number])
-    assert all(any({*c} <= {*found} for found in cliques) for c in GRAPHS[number])
+    assert all(any({*c} <= {*result} for result in cliques) for c in GRAPHS[number])
     assert not any({*a} < {*b} for a in cliques for b in cliques)
     assert {i for c in cliques for i in c} == {*range(6)}
     seen: set[int] = set()
@@ -93,8 +93,8 @@ def test_estimates_meet_tables_that_agree() -> None:
     measured.append(Measurement((0, 2), (None, halves), sums, 1.0))
     model = fit(sizes, measured, 1000, iterations=5000, tolerance=1e-9)
     for one in measured:
-        found = grouped(model.table(one.clique), one_hot(one.groups))
-        np.testing.assert_allclose(found, one.values, atol=1)
+        result = grouped(model.table(one.clique), one_hot(one.groups))
+        np.testing.assert_allclose(result, one.values, atol=1)
     assert model.losses == sorted(model.losses, reverse=True)
 
 

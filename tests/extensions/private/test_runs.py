@@ -201,6 +201,12 @@ def test_delta_is_compared_with_public_numbers_only(tmp_path: Path) -> None:
     assert any("delta" in note for note in plan.fit(plan.seed).notes)
 
 
+def test_a_delta_as_yaml_reads_it_is_a_number(tmp_path: Path) -> None:
+    plan = planned(tmp_path, privacy={"epsilon": "1e-1", "delta": "1e-9", "ranges": RANGES})
+    facts = plan.making.facts(None)  # type: ignore[arg-type]
+    assert (facts["epsilon"], facts["delta"]) == (0.1, 1e-9)
+
+
 def test_epsilon_and_rho_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="keep one"):
         planned(tmp_path, privacy={"epsilon": 1, "rho": 0.1, "ranges": RANGES})
