@@ -1,7 +1,6 @@
 """One record more or less moves no table by more than 1, and no score by more than 1.
 
-Noise is switched off or replayed, so that both files are recording the same questions. Each test has a
-broken control that it must find.
+Results are replayed, so that both files get the same questions. Broken controls must be found.
 """
 
 from __future__ import annotations
