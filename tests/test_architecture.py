@@ -141,13 +141,15 @@ CEILINGS = {
     "extensions.households": 1241,
     "extensions.labelled": 877,
     "extensions.large_files": 667,
+    "extensions.private": 1323,
     "extensions.releases": 842,
     "extensions.survey": 1501,
     "extensions.verification": 7422,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600; relations, numbers
-near others, tails and margins were granted 1,200; compiled trees and draws 300; imputation 549."""
+near others, tails and margins were granted 1,200; compiled trees and draws 300; imputation 549;
+private 3,000, of which it has taken 1,323."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():
@@ -160,7 +162,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 342
+MOST_FILES = 356
 """Most Python files of the package. It only falls, but for what a new extension divides, and for
 the choice of candidates, which survey weights share with conditions. One is
 `__main__`, for ``python -m synthesizer``."""

@@ -79,7 +79,7 @@ def can_be_read(head: str) -> bool:
     return not (os.environ.get("WITHOUT") and keys & KEYS_OF_EXTENSIONS - {*keyed()})
 
 
-KEYS_OF_EXTENSIONS = {"extends", "genetic", "household", "weights"}
+KEYS_OF_EXTENSIONS = {"extends", "genetic", "household", "privacy", "weights"}
 
 
 def test_every_code_of_a_sentence_is_used() -> None:
