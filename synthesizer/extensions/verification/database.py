@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -258,7 +259,7 @@ def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> sa.Engine:
         for pragma in ("synchronous = EXTRA", "foreign_keys = ON"):
             store.execute(f"PRAGMA {pragma}")
         if is_shared:
-            store.execute("PRAGMA journal_mode = WAL")
+            _set_wal(store, seconds)
         return store
 
     engine = sa.create_engine(
@@ -270,6 +271,20 @@ def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> sa.Engine:
     if is_shared:
         _TURNS[engine] = threading.Lock(), _patience(seconds)
     return engine
+
+
+def _set_wal(store: sqlite3.Connection, seconds: float) -> None:
+    """Let threads read while one writes; SQLite itself does not wait for others that set it."""
+    end = monotonic() + seconds
+    while True:
+        try:
+            store.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if monotonic() > end:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 class _NoTurnError(Exception):
