@@ -130,7 +130,7 @@ CEILINGS = {
     "measures": 14474,
     "engine": 2654,
     "report": 6606,
-    "config": 1007,
+    "config": 1010,
     "plan": 3950,
     "jobs": 3073,
     "cli": 1712,

@@ -553,7 +553,8 @@ def _known_fidelity(value: str) -> str:
 def _of_fidelity(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content with keys that a fidelity below full sets by default.
 
-    The verdict is that of files for writing code; keys of the user take precedence.
+    The verdict is that of files for writing code; keys of the user take precedence, but each
+    rare level, number or text, joins a level of the data.
     """
     fidelity, limits = content.get("fidelity"), content.get("limits") or {}
     if fidelity not in (MARGINS, *fidelities()):
@@ -562,9 +563,12 @@ def _of_fidelity(content: Mapping[str, Any]) -> dict[str, Any]:
         limits = {key: getattr(limits, key) for key in limits.model_fields_set}
     if isinstance(limits, Mapping):
         limits = {**LOW_FIDELITY, **limits}
-    implied = {"default_method": "sample", "relations": "none", "rare": {"to": NEAREST}}
+    implied = {"default_method": "sample", "relations": "none"}
     sections: dict[str, Any] = {key: {} for value, key in fidelities().items() if value == fidelity}
-    return {**implied, **sections, **content, "limits": limits}
+    rare = content.get("rare", {})
+    if isinstance(rare, Mapping):
+        rare = {**rare, "to": NEAREST, "levels": "all"}
+    return {**implied, **sections, **content, "limits": limits, "rare": rare}
 
 
 class _ChainConfig(Part):

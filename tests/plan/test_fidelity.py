@@ -40,6 +40,8 @@ def test_margins_are_those_of_the_data_and_relations_are_gone(people):
     ).fit(people)
     made = synthesizer.generate()[0]
     assert made.dtypes.equals(people.dtypes)
+    config = ChainConfig(fidelity="margins", rare={"min_count": 7, "levels": "text"})
+    assert (config.rare.min_count, config.rare.to, config.rare.levels) == (7, "nearest", "all")
     for name in ("age", "pay"):
         assert abs(made[name].mean() - people[name].mean()) < 0.1 * people[name].std()
     assert abs(made["old"].mean() - people["old"].mean()) < 0.03
