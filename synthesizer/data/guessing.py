@@ -487,9 +487,9 @@ def _guess_number(column: _RawColumn) -> tuple[Kind, str]:
 
 
 def _are_long(numbers: FloatArray) -> bool:
-    """Whether whole numbers have one length of at least 8 digits, and are not rounded."""
+    """Whether whole numbers have one length of at least 11 digits, and are not rounded."""
     low, high = int(numbers.min()), int(numbers.max())
-    is_long = low >= 10**7 and len(str(low)) == len(str(high)) and high < MAX_EXACT
+    is_long = low >= 10**10 and len(str(low)) == len(str(high)) and high < MAX_EXACT
     return bool(is_long and np.gcd.reduce(numbers.astype(np.int64)) == 1)
 
 

@@ -385,7 +385,7 @@ def check_files(
     faults, has_control = Problems(problems), control is not None
     made = faults.attempt(_synthesis_of, synthetic)
     origin, overrides = str(original), overrides or {}
-    if config is None and any(one.differences for one in map(maker_of, synthetic) if one):
+    if config is None and all(one and one.differences for one in map(maker_of, synthetic)):
         overrides = {**overrides, "limits": {**LOW_FIDELITY, **overrides.get("limits", {})}}
     common: dict[str, Any] = {"has_control": has_control, "made": made}
     plan, dropped = _plan(config, overrides, only, origin, faults, **common)

@@ -135,17 +135,17 @@ PERSONS = 10**10 * np.random.default_rng(9).integers(4, 9, 400) + PHONES
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (PHONES, Kind.ID),
+        (PHONES, Kind.NUMERIC),  # amounts may have ten digits, as seconds since 1970 do
         (PERSONS, Kind.ID),
         (978 * 10**10 + PHONES, Kind.ID),
-        (np.where(np.arange(400) % 41, PHONES, PHONES[0]), Kind.ID),  # a few occur twice
+        (np.where(np.arange(400) % 41, PERSONS, PERSONS[0]), Kind.ID),  # a few occur twice
         (np.append(PERSONS.astype(float), np.nan), Kind.ID),
-        (np.where(np.arange(400) % 9, PHONES, PHONES[0]), Kind.NUMERIC),
-        (PHONES // 1000 * 1000, Kind.NUMERIC),  # rounded amounts
-        (np.append(PHONES, 7_000_000), Kind.NUMERIC),  # of two lengths
-        (PHONES // 1000, Kind.NUMERIC),
-        (PHONES[:40], Kind.NUMERIC),
-        (PHONES / 2, Kind.NUMERIC),
+        (np.where(np.arange(400) % 9, PERSONS, PERSONS[0]), Kind.NUMERIC),
+        (PERSONS // 1000 * 1000, Kind.NUMERIC),  # rounded amounts
+        (np.append(PERSONS, 7_000_000), Kind.NUMERIC),  # of two lengths
+        (PERSONS // 1000, Kind.NUMERIC),
+        (PERSONS[:40], Kind.NUMERIC),
+        (PERSONS / 2, Kind.NUMERIC),
     ],
 )
 def test_long_numbers_of_one_length_are_identifiers(values, kind):
