@@ -141,7 +141,7 @@ CEILINGS = {
     "extensions.households": 1241,
     "extensions.labelled": 877,
     "extensions.large_files": 667,
-    "extensions.private": 1323,
+    "extensions.private": 1321,
     "extensions.releases": 842,
     "extensions.survey": 1501,
     "extensions.verification": 7434,

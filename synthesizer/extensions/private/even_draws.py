@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from synthesizer.extensions.private.estimating import Model
 from synthesizer.extensions.private.junction import Array
+from synthesizer.models.kit.numerics import GOLDEN
 
 Codes = npt.NDArray[np.int32]
 Positions = npt.NDArray[np.intp]
-GOLDEN = 0.6180339887498949
-"""Step of the offsets of groups, the golden ratio."""
 
 
 def draw(model: Model, n_rows: int, rng: np.random.Generator) -> Codes:

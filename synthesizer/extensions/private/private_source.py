@@ -161,9 +161,7 @@ class PrivateSource(Source):
             steps=tuple(
                 Step(
                     name=name,
-                    mechanism="exponential mechanism"
-                    if name == SELECTION
-                    else "discrete Gaussian noise",
+                    mechanism=MECHANISMS.get(name, "discrete Gaussian noise"),
                     count=count,
                     rho=rho,
                 )
